@@ -1,7 +1,17 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createRequest, getRequest } from '../../src/api/requests.ts';
+import { responseBytesMax } from '../../src/api/transport.ts';
 import { Failure } from '../../src/core/errors.ts';
+import {
+  checkId,
+  fieldsBytesMax,
+  headerValue,
+  holdsFields,
+  isDeleted,
+  isWebAddress,
+  strongTag,
+} from '../../src/core/item.ts';
 
 const list = { site: 'home', list: 'tasks' };
 
@@ -28,6 +38,14 @@ test('only an id that no path can carry is refused', () => {
   expect(['', '.', '..', 'a\u0000', 'a\u007f', '\udfff', 'x'.repeat(1025)].map(pathOf)).toEqual(
     Array(7).fill(undefined),
   );
+  const reasons = ['', '..', 'a\u0085', '\udfff', 'x'.repeat(1025)].map((id) => thrownBy(() => checkId(id, 'site')));
+  const about = (text: string) =>
+    expect.objectContaining({ kind: 'usage', message: `the site id ${text}`, details: { hint: 'nothing was sent' } });
+  expect(reasons).toEqual(
+    ['is empty', 'is "..", which is not a path segment', 'has control characters', 'has a lone surrogate']
+      .concat('is longer than 1,024 bytes')
+      .map(about),
+  );
   expect(['...', 'x'.repeat(1024), '~', "it's", '(1)*!'].map(pathOf)).not.toContain(undefined);
 });
 
@@ -36,6 +54,46 @@ test('the commas of a site id stay readable', () => {
 
   expect(request.path).toBe('/sites/contoso.example,guid,guid/lists/tasks/items');
 });
+
+test('only a strong tag is sent, and only what a header can carry', () => {
+  expect(['"v1"', 'W/"v1"', '"vW/"', undefined].map(strongTag)).toEqual(['"v1"', undefined, '"vW/"', undefined]);
+  const fit = ['', '\t ~', 'é\u0080\u00ff'];
+  expect(fit.map(headerValue)).toEqual(fit);
+  expect(['a\r\nb', '\x7f', '\u0100', undefined].map(headerValue)).toEqual(Array(4).fill(undefined));
+});
+
+test('an address in the browser begins with https', () => {
+  const texts = ['https://contoso.example', 'HTTPS://x', 'http://x', 'see https://x', 'tasks', undefined];
+
+  expect(texts.map(isWebAddress)).toEqual([true, true, false, false, false, false]);
+});
+
+test('fields hold others if each has the same value, null being like none', () => {
+  const fields = { a: 1, b: null, c: 'x' };
+
+  expect([{}, { a: 1 }, { b: null, z: null }].map((named) => holdsFields(fields, named))).toEqual([true, true, true]);
+  expect([{ a: 2 }, { a: 1, z: 0 }, { z: 0, a: 1 }].map((named) => holdsFields(fields, named))).toEqual([
+    ...[false, false, false],
+  ]);
+});
+
+test('an item is deleted if it says how', () => {
+  expect([{ deleted: { state: 'deleted' } }, { deleted: true }, {}].map((members) => isDeleted({ members }))).toEqual([
+    ...[true, false, false],
+  ]);
+});
+
+test('the longest fields leave room for the rest of a response', () => {
+  expect(fieldsBytesMax).toBeLessThan(responseBytesMax);
+});
+
+function thrownBy(work: () => unknown): unknown {
+  try {
+    return work();
+  } catch (error) {
+    return error;
+  }
+}
 
 function pathOf(id: string): string | undefined {
   try {

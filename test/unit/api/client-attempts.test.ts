@@ -1,6 +1,9 @@
 /** Single attempts: their results and limits. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { AttemptReport } from '../../../src/api/client.ts';
+import type { AttemptReport, ClientOptions } from '../../../src/api/client.ts';
+import type { ErrorWording } from '../../../src/api/failures.ts';
+import { ForeignResponse, parseServiceError } from '../../../src/api/response.ts';
+import type { Attempt, Method } from '../../../src/api/transport.ts';
 import { Stopped } from '../../../src/core/errors.ts';
 import { answered, clientWith, lost, operation, page, requestOf, tookMs, unreadable } from './client-world.ts';
 
@@ -76,6 +79,91 @@ describe('the result of an attempt', () => {
   });
 });
 
+describe('a response whose meaning is not in its status', () => {
+  const meant = (meaning: ReturnType<ErrorWording['meaning']>): ErrorWording => ({
+    ...{ freshAfter: [503], parse: parseServiceError, kind: () => undefined, hint: () => undefined },
+    meaning: () => meaning,
+  });
+
+  test.each([
+    [500, 'throttled', { outcome: 'refused', service: 'throttled', waitMs: 500 }],
+    [422, 'retryable', { outcome: 'refused', service: 'ok', waitMs: 250 }],
+    [503, 'final', { outcome: 'refused', service: 'ok', waitMs: undefined }],
+    [500, undefined, { outcome: 'unknown', service: 'unreachable', waitMs: 250 }],
+  ] as const)('%i, %s', async (status, meaning, result) => {
+    const attempts = clientWith([answered(status)]).client.startAttempts(
+      operation(1, 'PATCH', { errors: meant(meaning) }),
+    );
+
+    expect(await attempts.attempt()).toMatchObject({ isDone: false, ...result });
+  });
+
+  test('leaves no doubt behind', async () => {
+    const sending = clientWith([answered(500)], { retries: 0 }).client.send(
+      operation(1, 'POST', { errors: meant('final') }),
+    );
+
+    await expect(sending).rejects.toMatchObject({ details: { outcome: 'refused' } });
+  });
+
+  test('asks for another connection', async () => {
+    const { client, limits } = clientWith([answered(503), answered(500), answered(200)]);
+    await client.send(operation(1, 'GET', { errors: meant(undefined) }));
+
+    expect(limits.map(({ isFresh }) => isFresh)).toEqual([false, true, false]);
+  });
+});
+
+test('a response to another request ends its connection, and the run if it is to a create', async () => {
+  const drop = vi.fn();
+  const { response } = answered(200);
+  const foreign = { response: { ...response, connection: { drop } } } as Attempt;
+  const read = () => {
+    throw new ForeignResponse('it is about another item');
+  };
+  const step = (method: Method) =>
+    clientWith([foreign])
+      .client.startAttempts(operation(1, method, { read }))
+      .attempt();
+
+  expect(await step('POST')).toMatchObject({ outcome: 'unknown', scope: 'run' });
+  expect(drop).toHaveBeenCalledTimes(1);
+  expect(await step('GET')).toMatchObject({ scope: 'row', waitMs: 250 });
+  const unconnected = clientWith([answered(200)]).client.startAttempts(operation(1, 'GET', { read }));
+  expect(await unconnected.attempt()).toMatchObject({ scope: 'row' });
+  await clientWith([foreign])
+    .client.startAttempts(operation(1, 'GET', { read: unreadable }))
+    .attempt();
+  expect(drop).toHaveBeenCalledTimes(2);
+});
+
+test('an attempt tells the rest of the budget, done or not', async () => {
+  const headers = { 'ratelimit-remaining': '40', 'ratelimit-reset': '30' };
+  const { client } = clientWith([answered(500, headers), answered(201, headers)]);
+  const attempts = client.startAttempts(operation(1));
+
+  const budget = { remaining: 40, resetMs: 30_000 };
+  expect([await attempts.attempt(), await attempts.attempt()]).toMatchObject([
+    { isDone: false, budget },
+    { isDone: true, budget },
+  ]);
+});
+
+test('the time of the service is that of its newest Date, less its Age, and goes on', async () => {
+  const date = (second: number) => ({ date: new Date(Date.UTC(2026, 10, 20, 0, 0, second)).toUTCString() });
+  const { client } = clientWith([
+    ...[answered(200, { ...date(1), age: '5' }), answered(200, date(1)), answered(200, { date: 'now' })],
+    ...[answered(200, { ...date(9), age: 'old' })],
+  ]);
+  const times = [];
+  for (const _ of Array(4)) {
+    await client.startAttempts(operation(1, 'GET')).attempt();
+    times.push((client.serviceMs() ?? Number.NaN) - Date.UTC(2026, 10, 20));
+  }
+
+  expect(times).toEqual([6000, 6000 + tookMs, 6000 + 2 * tookMs, 9000]);
+});
+
 describe('onAttempt', () => {
   test('is called for each attempt before the next step', async () => {
     const reports: (AttemptReport | string)[] = [];
@@ -125,7 +213,7 @@ describe('the limits of an attempt', () => {
   afterEach(() => void vi.useRealTimers());
 
   /** The signals of a read and of two writes with one client. */
-  async function limitsOf(signal: AbortSignal, more: { readonly stopGraceMs?: number } = {}) {
+  async function limitsOf(signal: AbortSignal, more: Pick<Partial<ClientOptions>, 'stopGraceMs' | 'forceStop'> = {}) {
     const phases = { headersMs: 1, idleMs: 2 };
     const { client, limits } = clientWith([answered(200)], { signal, timeoutMs: 42, phases, ...more });
     for (const method of ['GET', 'POST', 'DELETE'] as const) await client.startAttempts(operation(1, method)).attempt();
@@ -162,6 +250,16 @@ describe('the limits of an attempt', () => {
     const { signal } = new AbortController();
 
     expect((await limitsOf(signal, { stopGraceMs: 0 })).every((each) => each === signal)).toBe(true);
+  });
+
+  test('end a write at once when the stop is forced', async () => {
+    const [stop, force] = [new AbortController(), new AbortController()];
+    const [read, write] = await limitsOf(stop.signal, { forceStop: () => force.signal });
+
+    stop.abort(reason);
+    expect([read?.aborted, write?.aborted]).toEqual([true, false]);
+    force.abort();
+    expect(write?.reason).toBe(reason);
   });
 
   test('add one listener for any number of writes', async () => {

@@ -1,8 +1,10 @@
 /** Writes in doubt that a later response, or one read, resolves. */
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import type { Finding } from '../../../src/api/client.ts';
 import type { Attempt, ServiceResponse } from '../../../src/api/transport.ts';
 import type { VerifyingRead, WriteCheck } from '../../../src/api/verify-write.ts';
+import { Failure, Stopped } from '../../../src/core/errors.ts';
 import { answered, clientWith, lost, operation, requestOf, unreadable } from './client-world.ts';
 
 describe('a delete', () => {
@@ -115,6 +117,19 @@ describe('a read that verifies a write', () => {
     });
   });
 
+  test('of a create that may be repeated is no outage if it was answered', async () => {
+    const servedBy = async (verifying: Attempt, isRepeatable: boolean) => {
+      const changes = { isRepeatable, check: check({ read: () => undefined, mayDisprove: false }).check };
+      const cut = { ...lost, head: { status: 412, headers: {} } } as Attempt;
+      const attempts = clientWith([cut, verifying]).client.startAttempts(operation('done', 'POST', changes));
+      return (await attempts.attempt()).service;
+    };
+
+    expect(await servedBy(answered(200), true)).toBe('ok');
+    expect(await servedBy(answered(200), false)).toBe('unreachable');
+    expect(await servedBy(answered(404), true)).toBe('unreachable');
+  });
+
   test('is not sent if nothing is in doubt, or the response allows no read', async () => {
     const sure = await updated([answered(412)]);
     const elsewhere = await updated([lost, answered(422)]);
@@ -152,5 +167,83 @@ describe('a read that verifies a write', () => {
     const cut = { ...lost, head: { status: 412, headers: {} } } as Attempt;
 
     expect((await updated([cut, answered(200)])).step).toBe('proven');
+  });
+});
+
+describe('a look-up after a create that stays in doubt', () => {
+  const look = { ...requestOf('GET'), path: '/look' };
+  const isMissing = { isMissing: true, reason: 'it is not there' } as const;
+  const isSeveral = { isMissing: false, reason: 'there are two' } as const;
+  const create = (finding: Finding<string>) =>
+    operation('done', 'POST', {
+      ...{ isRepeatable: true, request: { ...requestOf('POST'), headers: {} } },
+      lookUp: () => operation(finding, 'GET', { request: look }),
+    });
+  const fault = answered(500);
+  const found = answered(200);
+
+  test.each<[string, kind: string, says: string, attempts: readonly Attempt[], Finding<string>]>([
+    ['finds nothing', 'in-doubt', isMissing.reason, [lost, found], isMissing],
+    ['finds nothing after one fault', 'in-doubt', isMissing.reason, [fault, found], isMissing],
+    ['finds nothing after a fault and no response', 'in-doubt', isMissing.reason, [fault, lost, found], isMissing],
+    ['finds nothing after no response and a fault', 'in-doubt', isMissing.reason, [lost, fault, found], isMissing],
+    ['finds nothing after a gap in faults', 'in-doubt', isMissing.reason, [fault, lost, fault, found], isMissing],
+    ['finds nothing after a 403', 'in-doubt', isMissing.reason, [lost, answered(403), found], isMissing],
+    ['finds several after a 400', 'in-doubt', isSeveral.reason, [lost, answered(400), found], isSeveral],
+    ['finds several after faults', 'in-doubt', isSeveral.reason, [fault, fault, found], isSeveral],
+    ['is refused itself', 'in-doubt', '; cannot do it (HTTP 403', [lost, answered(400), answered(403)], isMissing],
+    ['finds nothing after faults only', 'unavailable', 'cannot do it (HTTP 500', [fault, fault, found], isMissing],
+    ['finds nothing after a 400', 'refused', 'cannot do it (HTTP 400', [lost, answered(400), found], isMissing],
+  ])('that %s makes it %s', async (_what, kind, says, attempts, finding) => {
+    const { client, sent } = clientWith(attempts, { retries: attempts.length - 2 });
+
+    await expect(client.send(create(finding))).rejects.toMatchObject({ kind, message: expect.stringContaining(says) });
+    expect(sent.map(({ path }) => path)).toEqual([...Array(attempts.length - 1).fill('/x'), '/look']);
+  });
+
+  test('that finds the item completes it', async () => {
+    await expect(clientWith([lost, found], { retries: 0 }).client.send(create({ value: 'found' }))).resolves.toBe(
+      'found',
+    );
+  });
+
+  test('is not sent after a refusal, or a stop', async () => {
+    const stop = new AbortController();
+    const onAttempt = async () => stop.abort();
+    const refused = clientWith([answered(422)]);
+    const stopped = clientWith([lost], { retries: 0, signal: stop.signal, onAttempt });
+
+    await expect(refused.client.send(create(isMissing))).rejects.toMatchObject({ kind: 'refused' });
+    await expect(stopped.client.send(create(isMissing))).rejects.toMatchObject({ kind: 'in-doubt' });
+    expect([refused.sent.length, stopped.sent.length]).toEqual([1, 1]);
+  });
+
+  test('is for callers that attempt one at a time a step of its own', async () => {
+    const settled = async (attempts: readonly Attempt[], finding: Finding<string>, sentMsAgo?: number) => {
+      const { client } = clientWith(attempts, { retries: 0 });
+      const step = client.startAttempts({ ...create(finding), sentMsAgo });
+      for (const _ of attempts.slice(1)) await step.attempt();
+      const result = await step.settle?.();
+      const error = result?.isDone === false ? result.failure() : undefined;
+      return { ...result, failure: error instanceof Failure ? error.message : error };
+    };
+    const info = { service: 'ok', tookMs: 7 };
+    const open = { isDone: false, waitMs: undefined, isRetryAfter: false, scope: 'row', ...info };
+    const stop: Attempt = { error: { kind: 'stopped', reason: '', cause: new Stopped('SIGINT') }, wasSent: true };
+    const earlier = 'listctl ended before the response arrived; it is not there';
+
+    expect(await settled([lost, found], { value: 'a' })).toEqual({
+      ...{ isDone: true, value: 'a', outcome: 'applied', ...info },
+    });
+    expect(await settled([fault, fault, found], isMissing)).toMatchObject({ ...open, outcome: 'refused' });
+    expect(await settled([lost, found], isMissing)).toMatchObject({ ...open, outcome: 'unknown' });
+    expect(await settled([lost, stop], isMissing)).toMatchObject({
+      failure: expect.stringMatching(/; the look-up was stopped$/),
+    });
+    expect(await settled([found], isMissing, 1000)).toMatchObject({
+      ...open,
+      failure: expect.stringContaining(earlier),
+    });
+    expect(clientWith([lost]).client.startAttempts(operation(1)).settle).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { delayMs, retryAfterMs } from '../../../src/api/outcome.ts';
+import { delayMs, retryAfterMs, toBudget } from '../../../src/api/outcome.ts';
 
 const nowMs = Date.UTC(2026, 0, 1);
 const requested = (headers: Record<string, string>) => retryAfterMs({ status: 429, headers }, nowMs, true);
@@ -61,6 +61,27 @@ test('RateLimit-Reset counts only with a throttle, and only where nothing remain
   expect(requested({ ...reset, 'ratelimit-remaining': '40', 'retry-after': '2' })).toBe(2000);
   expect(retryAfterMs({ status: 500, headers: reset }, nowMs, false)).toBeUndefined();
   expect(retryAfterMs({ status: 500, headers: { ...reset, 'retry-after': '2' } }, nowMs, false)).toBe(2000);
+});
+
+test.each([
+  ['40', '30', { remaining: 40, resetMs: 30_000 }],
+  ['0', '0.5', { remaining: 0, resetMs: 500 }],
+  ['9'.repeat(15), '1', { remaining: 999_999_999_999_999, resetMs: 1000 }],
+  ['9'.repeat(16), '1', undefined],
+  ['40', '0', undefined],
+  ['40', '1767225600', undefined],
+  ['40', 'soon', undefined],
+  ['40', undefined, undefined],
+  [undefined, '30', undefined],
+  ['', '30', undefined],
+  ['-1', '30', undefined],
+  ['1.5', '30', undefined],
+  ['40;w=60', '30', undefined],
+])('RateLimit-Remaining: %s with RateLimit-Reset: %s is the budget %j', (remaining, reset, budget) => {
+  const sent = Object.entries({ 'ratelimit-remaining': remaining, 'ratelimit-reset': reset });
+  const headers = Object.fromEntries(sent.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+
+  expect(toBudget({ status: 200, headers })).toEqual(budget);
 });
 
 test('for any header the wait is a number: never too early, never under 100 ms', () => {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type CurrentItem, createPlan, type PlanInput } from '../../../src/apply/plan.ts';
+import { type CurrentItem, createPlan, limitTo, type PlanInput } from '../../../src/apply/plan.ts';
 import { withLearned } from '../../../src/apply/recover.ts';
-import type { StateItem } from '../../../src/apply/state.ts';
+import type { KnownItem, StateItem } from '../../../src/apply/state.ts';
 import { payloadHash } from '../../../src/bulk/keys.ts';
 import { isSameValue } from '../../../src/core/item.ts';
 import { parseJson } from '../../../src/core/json.ts';
@@ -16,19 +16,21 @@ const known = (id: string, json: string, etag?: string): StateItem => ({
 const there = (json: string, etag?: string): CurrentItem => ({ kind: 'there', fields: fieldsOf(json), etag });
 const gone: CurrentItem = { kind: 'gone' };
 
-interface Given extends Partial<Pick<PlanInput, 'prune' | 'canResend'>> {
+interface Given extends Partial<Pick<PlanInput, 'prune' | 'canResend' | 'isSame'>> {
   readonly manifest?: readonly string[];
   readonly items?: Readonly<Record<string, StateItem>>;
   readonly current?: Readonly<Record<string, CurrentItem>>;
+  readonly others?: Readonly<Record<string, readonly KnownItem[]>>;
 }
 
-function planned({ manifest = [], items = {}, current = {}, prune = false, canResend }: Given) {
+function planned({ manifest = [], items = {}, current = {}, others, prune = false, ...more }: Given) {
   const input = {
     manifest: manifestOf(...manifest),
     state: sampleState(items),
     current: new Map(Object.entries(current)),
+    others: others && new Map(Object.entries(others)),
   };
-  return createPlan({ ...input, prune, canResend });
+  return createPlan({ ...input, prune, ...more });
 }
 
 const nothing = {
@@ -169,6 +171,101 @@ test('what the state says of an unchanged item is brought up to date without a r
   expect(learned(known('17', '{"Title":"a","N":5}', '"v2"'), there(manifest[0] ?? '', '"v2"'))).toEqual(now);
   expect(learned(known('17', '{"Title":"a","N":1,"X":1}', '"v2"'), there(manifest[0] ?? '', '"v2"'))).toEqual(now);
   expect(learned(known('17', manifest[0] ?? '', '"v2"'), there(manifest[0] ?? '', '"v2"'))).toBeUndefined();
+});
+
+test.each([
+  ['another key', '{"Title":"x"}', 'x'],
+  ['none', '{"N":1}', undefined],
+  ['a value that is no key', '{"Title":["a"]}', ['a']],
+])('an item whose key field has %s is another item: it is neither changed nor deleted', (_what, json, found) => {
+  const given = { items: { a: known('17', '{"Title":"a","N":1}') }, current: { a: there(json) }, prune: true };
+
+  for (const [action, manifest] of [
+    ['update', ['{"Title":"a","N":2}']],
+    ['delete', []],
+  ] as const) {
+    expect(planned({ ...given, manifest })).toMatchObject({
+      steps: [],
+      conflicts: [{ key: 'a', id: '17', action, found }],
+      counts: { ...nothing, conflict: 1 },
+    });
+  }
+});
+
+test('an item is the one that is known if its key field is as applied, or has become the key', () => {
+  const manifest = ['{"Title":"a","N":2}'];
+
+  for (const [applied, found] of [
+    ['"b"', '"b"'],
+    ['"b"', '"a"'],
+    ['1.0', '1'],
+  ]) {
+    const items = { a: known('17', `{"Title":${applied},"N":1}`) };
+    const { steps, conflicts } = planned({ manifest, items, current: { a: there(`{"Title":${found},"N":1}`) } });
+    expect([steps.map(({ action }) => action), conflicts]).toEqual([['update'], []]);
+  }
+});
+
+test('no second item with a key is created: who has it is told, each of them', () => {
+  const others = { a: [known('3', '{"Title":"a"}'), known('4', '{"Title":"a"}')] as KnownItem[] };
+  const gone17 = { items: { a: known('17', '{"Title":"a"}') }, current: { a: gone } };
+
+  for (const more of [{}, gone17]) {
+    expect(planned({ manifest: ['{"Title":"a"}'], others, ...more })).toMatchObject({
+      steps: [],
+      conflicts: ['3', '4'].map((id) => ({ key: 'a', id, action: 'create', found: 'a' })),
+      counts: { ...nothing, conflict: 2 },
+    });
+  }
+});
+
+test('a create in doubt was applied if the list has one item with its key, and what was sent', () => {
+  const sent = fieldsOf('{"Title":"a","N":1}');
+  const items = { a: { fields: sent, inDoubt: sampleDoubt } };
+  const one = known('3', '{"Title":"a","N":1,"O":5}', '"v1"') as KnownItem;
+  const given = { manifest: ['{"Title":"a","N":2}'], items };
+
+  const settled = planned({ ...given, others: { a: [one] } });
+  expect(settled.steps).toMatchObject([
+    { action: 'update', id: '3', etag: '"v1"', fields: { N: 2 }, before: { N: 1 } },
+  ]);
+  expect(settled.learned.get('a')).toEqual({ ...one, fields: sent });
+  expect(planned({ ...given, manifest: [], others: { a: [one] }, prune: true }).steps).toMatchObject([
+    { action: 'delete', id: '3', before: { Title: 'a', N: 1, O: 5 } },
+  ]);
+  const other = known('3', '{"Title":"a","N":7}') as KnownItem;
+  for (const others of [{ a: [one, one] }, { a: [other] }, {}, { b: [one] }]) {
+    expect(planned({ ...given, others })).toMatchObject({ steps: [], inDoubt: ['a'] });
+  }
+});
+
+test('values are the same if the columns say so', () => {
+  const items = { a: known('17', '{"Title":"a","N":"x"}') };
+  const given = { manifest: ['{"Title":"a","N":"X"}'], items, current: { a: there('{"Title":"A","N":"x"}') } };
+  const isSame: PlanInput['isSame'] = (_, one, other) => String(one).toLowerCase() === String(other).toLowerCase();
+
+  expect(planned({ ...given, isSame }).counts).toEqual({ ...nothing, unchanged: 1 });
+  expect(planned(given).counts).toEqual({ ...nothing, conflict: 1 });
+});
+
+test('a plan for some keys has only those; a key in neither manifest nor state is a typo', () => {
+  const manifest = manifestOf('{"Title":"a"}', '{"Title":"bread"}');
+  const state = sampleState({ a: known('1', '{"Title":"a"}'), milk: known('2', '{"Title":"milk"}') }, { serial: 7 });
+  const limited = (...keys: string[]) => {
+    const { manifest: left, state: kept } = limitTo(keys, manifest, state);
+    return [left.items.map(({ key }) => key), [...kept.items.keys()], kept.serial];
+  };
+
+  expect(limited('a')).toEqual([['a'], ['a'], 7]);
+  expect(limited('bread', 'milk')).toEqual([['bread'], ['milk'], 7]);
+  for (const [key, hint] of [
+    ['braed', 'did you mean "bread"?; nothing was sent'],
+    ['mlik', 'did you mean "milk"?; nothing was sent'],
+    ['zzzzz', 'nothing was sent'],
+  ] as const) {
+    const message = `--target "${key}" is in neither the manifest nor the state`;
+    expect(() => limited('a', key)).toThrow(expect.objectContaining({ kind: 'usage', message, details: { hint } }));
+  }
 });
 
 test('no plan is made over a run that was killed', () => {

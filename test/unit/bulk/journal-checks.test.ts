@@ -59,7 +59,7 @@ const shapes: readonly (readonly [good: readonly unknown[], wrong: readonly (rea
     [noNumberFromOne, ['applied', 'perhaps', null]],
   ],
   [['T', 0], [[...noMs, null]]],
-  [['S', -5], [[0.5, '1', null, 2 ** 53]]],
+  [['S', -4e15], [[0.5, '1', null, 4e15 + 1, -4e15 - 1]]],
   [['B', sampleSession()], [[null, 7, [], {}]]],
   [['B', sampleSession({ monotonicMs: 0.5 })], [[null, 7, [], {}]]],
   [['E', sampleTotals(1)], [[null, 7, [], {}]]],
@@ -92,6 +92,7 @@ test('a group is a time and at least one record', () => {
   for (const value of [null, 7, 'text', {}, [], [0], [record], [0, 'N'], [0, null], [0, { 0: 'N', 1: 1, length: 2 }]]) {
     expect(isGroup(value), JSON.stringify(value)).toBe(false);
   }
+  expect(isGroup([4e15, record])).toBe(true);
   for (const time of [...noCount, noTime]) expect(isGroup([time, record])).toBe(false);
 });
 
@@ -129,11 +130,24 @@ describe('a header', () => {
     { of: '20261120-101530-k3f9' },
     { shard: '1/3' },
     { isShrunk: true },
+    { keepsBefore: true },
+    ...['update', 'delete'].map((undoes) => ({ undoes })),
+    { reading: { rename: [], types: [] } },
+    {
+      reading: {
+        rename: [['a', 'b']],
+        types: [
+          ['a', 'number'],
+          ['b', 'string'],
+        ],
+        separator: ';',
+      },
+    },
     ...['create', 'update', 'delete', 'get', 'undo', 'apply'].map((action) => ({ action })),
     ...['unknown', 'honored', 'none'].map((idempotency) => ({ idempotency })),
     ...anyText.map((list) => ({ list })),
     { input: { ...header.input, bytes: 0, rows: 0 }, rows: 0 },
-    { input: { ...header.input, bytes: 0, rows: 1e9 }, action: 'undo' },
+    ...['undo', 'apply'].map((action) => ({ input: { ...header.input, bytes: 0, rows: 1e9 }, action })),
     { rows: 2 },
   ])('may have %j', (more) => {
     expect(isHeader({ ...header, ...more })).toBe(true);
@@ -151,7 +165,16 @@ describe('a header', () => {
     ...['', 'maybe'].map((idempotency) => ({ idempotency })),
     ...['', 'yesterday', 5].map((startedAt) => ({ startedAt })),
     ...[7, {}].map((file) => ({ file })),
-    ...[7, null, {}, { rename: [], types: [7] }, { rename: [['a', 7]], types: [] }].map((reading) => ({ reading })),
+    ...[false, null, 1].map((keepsBefore) => ({ keepsBefore })),
+    ...['', 'create', null].map((undoes) => ({ undoes })),
+    ...[7, null, {}, { rename: [] }, { types: [] }, { rename: {}, types: [] }].map((reading) => ({ reading })),
+    ...[7, ['a'], ['a', 'b', 'c'], ['a', 7], { length: 2, every: 1 }]
+      .flatMap((entry) => [[entry], [['a', 'b'], entry]])
+      .flatMap((rename) => [
+        { rename, types: [] },
+        { rename: [], types: rename },
+      ])
+      .map((reading) => ({ reading })),
     { profile: 7 },
     ...[{ bytes: -1 }, { sha256: 'short' }, { rows: -1 }].map((more) => ({ input: { ...header.input, ...more } })),
     ...[2, 1e9 + 1].map((rows) => ({ input: { ...header.input, bytes: 1e9, rows } })),

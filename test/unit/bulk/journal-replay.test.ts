@@ -5,7 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { reopenJournal } from '../../../src/bulk/journal.ts';
 import { encodeLine, type JournalRecord, type SessionStart } from '../../../src/bulk/journal-format.ts';
 import { fileIo, type JournalIo } from '../../../src/bulk/journal-lines.ts';
-import { journalRecords, type Replay, readJournal } from '../../../src/bulk/journal-read.ts';
+import { doneRow, journalRecords, type Replay, readJournal } from '../../../src/bulk/journal-read.ts';
+import { IdSet } from '../../../src/bulk/keys.ts';
 import { Failure } from '../../../src/core/errors.ts';
 import { powerLossDisk } from '../../support/power-loss.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -79,6 +80,21 @@ describe('a row', () => {
     const { counts } = await replayed([[[intentOf(2, 1)], [doneOf(2)]]], { header });
 
     expect(counts).toMatchObject({ done: 1, left: 6 });
+  });
+
+  test('in doubt has the time of the service too, once its clock is known in the session', async () => {
+    const intents = (row: number): JournalRecord[][] => [
+      [intentOf(row, row)],
+      [['S', 60_000]],
+      [intentOf(row + 1, row + 1)],
+    ];
+
+    const replay = await replayed([[[intentOf(9, 1)]], intents(1), [[intentOf(3, 9)]]], {
+      boots: ['gone', 'gone too'],
+    });
+
+    const at = (row: number) => (replay.doubtOf(row)?.serviceAt ?? Number.NaN) - startedAt;
+    expect([9, 1, 2, 3].map(at)).toEqual([Number.NaN, 60_001, 60_003, Number.NaN]);
   });
 
   test('that was resolved manually is no longer in doubt', async () => {
@@ -199,6 +215,34 @@ test('a journal that was shrunk says by its first and last line that every row i
   expect([replay?.ended, replay?.lastAt]).toEqual([sampleTotals(7), startedAt + 900]);
 });
 
+test.each([
+  ['create', [false, false, true, true]],
+  ['undo', [false, false, true, true]],
+  ['update', [true, true, true, true]],
+] as const)('a run of %s knows the ids that it was given', async (action, isNew) => {
+  const rows: JournalRecord[] = [doneOf(1), ['R', 2, 'applied', 'item-2'], ['R', 3, 'not-applied'], ['X', 4]];
+  const disk = await diskWith([[rows]], { header: sampleHeader(20, { action }) });
+  const given = new IdSet();
+
+  await readJournal(path, { boot, io: disk.io, given });
+
+  expect(['item-1', 'item-2', 'undefined', '4'].map((id) => given.add(id))).toEqual(isNew);
+});
+
+test('a row is done by its answer, or by a resolution that says so', () => {
+  expect(doneRow(['D', 1, 'item-1', '"v1"', 12])).toEqual({ row: 1, id: 'item-1', etag: '"v1"' });
+  expect(doneRow(doneOf(1))).toEqual({ row: 1, id: 'item-1', etag: undefined });
+  expect(doneRow(['R', 2, 'applied', 'item-2'])).toEqual({ row: 2, id: 'item-2', etag: undefined });
+  expect(doneRow(['R', 3, 'applied', ''])).toEqual({ row: 3, id: undefined, etag: undefined });
+  const others: JournalRecord[] = [
+    ['R', 3, 'not-applied'],
+    ['R', 3, 'skipped'],
+    ['X', 3],
+    ['U', 3, 'applied', null],
+  ];
+  expect(others.map(doneRow)).toEqual(Array(4).fill(undefined));
+});
+
 test('every record is passed on in order, with its session and its time', async () => {
   const disk = await diskWith([[[intentOf(1, 1)]], [[intentOf(1, 2, 2)], [doneOf(1)]]]);
   const found: unknown[] = [];
@@ -261,6 +305,9 @@ test('P14: a journal cut before the end of its first session is damage: nothing 
     for (const nuls of [0, 1, 700]) {
       const cut = Buffer.concat([bytes.subarray(0, length), Buffer.alloc(nuls)]);
       await expect(read(cut)).rejects.toMatchObject({ kind: 'local-file' });
+      if (length !== history[0]?.headerBytes || nuls > 0) continue;
+      const message = `${path} is damaged at byte ${length}: the rest is missing`;
+      await expect(read(cut)).rejects.toMatchObject({ message });
     }
   }
 });

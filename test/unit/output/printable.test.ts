@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { hiddenCharacters, printable } from '../../../src/core/text.ts';
+import { hiddenCharacters, printable, printableLines } from '../../../src/core/text.ts';
 
 /** Every code point that O01, O02 and O04 name; written down here a second time, from the design and not the code. */
 const forbiddenRanges = [
@@ -69,6 +69,12 @@ test('with lines and tabs allowed finds all other hidden characters, and of ASCI
   const text = 'one\n\ttwo\x1b\x7f three\u202e\u200b';
 
   expect(text.replace(hiddenCharacters(), '?')).toBe('one\n\ttwo\x1b? three??');
+});
+
+test('the lines of a text are its own, and one newline at its end begins none', () => {
+  expect(printableLines('a\tb\r\nc\rd\n\n')).toEqual(['a\\tb', 'c\\x0dd', '']);
+  expect(printableLines('a\nb\r\n')).toEqual(['a', 'b']);
+  expect(printableLines('a\nb')).toEqual(['a', 'b']);
 });
 
 test('no text lets a forbidden character through, nor a second line', () => {
