@@ -239,6 +239,18 @@ test('a create in doubt was applied if the list has one item with its key, and w
   }
 });
 
+test('another item with the key of one that is known is left alone, whatever is in it', () => {
+  const items = { a: known('17', '{"Title":"a"}') };
+  const others = { a: [known('3', '{"Title":"a"}') as KnownItem] };
+  const given = { items, others, current: { a: there('{"Title":"a"}') } };
+
+  expect(planned({ ...given, manifest: ['{"Title":"a","N":1}'] }).steps).toMatchObject([
+    { action: 'update', id: '17' },
+  ]);
+  expect(planned({ ...given, prune: true }).steps).toMatchObject([{ action: 'delete', id: '17' }]);
+  expect(planned({ others, manifest: ['{"Title":"a"}'] })).toMatchObject({ steps: [], conflicts: [{ id: '3' }] });
+});
+
 test('values are the same if the columns say so', () => {
   const items = { a: known('17', '{"Title":"a","N":"x"}') };
   const given = { manifest: ['{"Title":"a","N":"X"}'], items, current: { a: there('{"Title":"A","N":"x"}') } };
