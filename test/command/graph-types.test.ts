@@ -102,6 +102,7 @@ describe('a text becomes what its column is', () => {
 describe('a value that its column cannot have is named', () => {
   test.each([
     { name: 'Count', text: 'three', says: '"three" is not a JSON number' },
+    { name: 'Count', text: '1e400', says: 'is not a number' },
     { name: 'Count', text: '1,5', says: 'pass --decimal , for a decimal comma' },
     { name: 'Done', text: 'yes', says: '"yes" is not true or false' },
     {
@@ -347,4 +348,18 @@ test('what is listed can be piped back: lookups, persons and several values', as
     ...{ 'OwnersLookupId@odata.type': int32, OwnersLookupId: [7, 8], Due_x0020_Date: '2026-01-31T00:00:00Z' },
   });
   expect(stderr).toContain('fields that only the service sets are not sent');
+});
+
+test('a person or lookup is not written into the column that has its name in requests', async () => {
+  await using taken = await graphServer({
+    Books: [
+      { name: 'Owner', personOrGroup: {} },
+      { name: 'OwnerLookupId', text: {} },
+    ],
+  });
+  const words = ['items', 'create', '-f', 'Title=a', '-f', 'Owner=7'];
+  const { exitCode, stderr } = await taken.listctl(words);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining('is another column') });
+  expect(await taken.listctl('items list --where Owner=7')).toMatchObject({ exitCode: 2 });
+  expect(await taken.listctl('items create -f Title=a -f OwnerLookupId=7 -o none')).toMatchObject({ exitCode: 0 });
 });

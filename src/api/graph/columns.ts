@@ -139,6 +139,12 @@ export function columnOfField(field: string, columns: readonly Column[]): Column
   return index.get(field);
 }
 
+/** The column that has the very name by which another one would be written (microsoft-graph-docs#19901); or undefined. */
+export function takenBy(column: Column, columns: readonly Column[]): Column | undefined {
+  const other = columnOfField(fieldName(column), columns);
+  return other === column ? undefined : other;
+}
+
 /** `COLUMN=VALUE` */
 export interface Equality {
   readonly column: string;
@@ -165,7 +171,16 @@ function findField(
   columns: readonly Column[],
 ): { readonly type: Column['type']; readonly field: string } {
   const column = columnOfField(typed === 'id' ? 'ID' : typed, columns);
-  if (column !== undefined) return { type: column.type, field: isReference(column) ? fieldName(column) : typed };
+  if (column !== undefined) {
+    const taken = takenBy(column, columns);
+    if (taken !== undefined) {
+      throw new Failure(
+        'usage',
+        `invalid --where: ${taken.name} is a column itself, so that "${typed}" cannot be named`,
+      );
+    }
+    return { type: column.type, field: isReference(column) ? fieldName(column) : typed };
+  }
   const displayed = columns.find(({ displayName }) => displayName === typed)?.name;
   const meant =
     displayed ??

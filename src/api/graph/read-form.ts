@@ -5,7 +5,7 @@
  */
 import { type Fields, isSameField, ownField } from '../../core/item.ts';
 import { isObject, type JsonValue, NumberToken, objectFrom } from '../../core/json.ts';
-import { type Column, columnOfField, fieldName, isReference, isSystemField } from './columns.ts';
+import { type Column, columnOfField, fieldName, isReference, isSystemField, takenBy } from './columns.ts';
 
 const typeSuffix = '@odata.type';
 
@@ -31,16 +31,41 @@ export function unwrittenFields(fields: Fields, columns: readonly Column[]): rea
   return Object.keys(fields).filter((field) => {
     const column = columnOfField(field, columns);
     if (column === undefined || column.isReadOnly || isHiddenNote(column)) return false;
-    const isWritten = columnOfField(fieldName(column), columns) === column && Object.hasOwn(written, fieldName(column));
+    const isWritten = takenBy(column, columns) === undefined && Object.hasOwn(written, fieldName(column));
     return (fields[field] ?? '') !== '' && !isWritten;
   });
 }
 
 /** The values of fields that a write names, as they can be written back; null for one that is absent. */
 export function earlierValues(fields: Fields, names: readonly string[], columns: readonly Column[]): Fields {
-  const plain = plainForm(fields, columns);
+  const read = namedForm(fields, names, columns);
   const own = names.filter((name) => !name.includes('@'));
-  return annotated(objectFrom(own.map((name) => [name, ownField(plain, name) ?? null])), columns);
+  return annotated(objectFrom(own.map((name) => [name, ownField(read, name) ?? null])), columns);
+}
+
+/**
+ * The fields with these names, as a write has them: also those that `plainForm` leaves out because only a user knows
+ * their form, such as of an unknown type, as they were read.
+ */
+export function namedForm(fields: Fields, names: Iterable<string>, columns: readonly Column[]): Fields {
+  const plain = plainForm(fields, columns);
+  const members = [...names].map((name) => {
+    const column = columnOfField(name, columns);
+    const isTyped = column !== undefined && !column.isReadOnly && !isReference(column);
+    return [name, ownField(plain, name) ?? (isTyped ? ownField(fields, name) : undefined)] as const;
+  });
+  return objectFrom(members.filter((member): member is readonly [string, JsonValue] => member[1] !== undefined));
+}
+
+/** Whether fields that were read include all that were sent, with their values. */
+export function holdsSent(read: Fields, sent: Fields, columns: readonly Column[]): boolean {
+  const names = Object.keys(sent).filter((name) => !name.includes('@'));
+  const found = namedForm(read, names, columns);
+  return names.every((name) => {
+    const column = columnOfField(name, columns);
+    // An empty text is read as none.
+    return column !== undefined && sameValue(column, ownField(found, name) || null, ownField(sent, name) || null);
+  });
 }
 
 /** Adds the annotations without which arrays are refused; an empty one clears a field of several ids. */
@@ -49,7 +74,8 @@ export function annotated(fields: Fields, columns: readonly Column[]): Fields {
     const column = columnOfField(field, columns);
     const isId = column !== undefined && isReference(column);
     const value = given === null && isId && column.isMultiple ? [] : given;
-    if (column === undefined || !Array.isArray(value)) return [[field, given] as const];
+    // Of an unknown type, nobody knows which.
+    if (column === undefined || column.type === 'unknown' || !Array.isArray(value)) return [[field, given] as const];
     const type = isId ? 'Collection(Edm.Int32)' : 'Collection(Edm.String)';
     return [[field + typeSuffix, type] as const, [field, value] as const];
   });
@@ -74,8 +100,8 @@ function plainField(field: string, value: JsonValue, fields: Fields, columns: re
   if (!isWrittenBack(column)) return [];
   if (!isReference(column)) return [[field, value]];
   const written = fieldName(column);
-  // Another column has the name by which it would be written (microsoft-graph-docs#19901), or its text is there too.
-  const isTaken = columnOfField(written, columns) !== column || (field !== written && Object.hasOwn(fields, written));
+  // Another column has the name by which it would be written, or its text is there too.
+  const isTaken = takenBy(column, columns) !== undefined || (field !== written && Object.hasOwn(fields, written));
   const ids = isTaken ? undefined : idsOf(value);
   return ids === undefined ? [] : [[written, ids]];
 }

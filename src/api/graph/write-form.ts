@@ -7,7 +7,7 @@ import { type Fields, ownField } from '../../core/item.ts';
 import { type JsonValue, NumberToken, printJson } from '../../core/json.ts';
 import { listNames, nearestName, quoted } from '../../core/text.ts';
 import { type Parsed, parseBoolean, parseJsonText, parseNumber } from '../../core/typed-text.ts';
-import { type Column, columnOfField, fieldName, isReference, isSystemField } from './columns.ts';
+import { type Column, columnOfField, fieldName, isReference, isSystemField, takenBy } from './columns.ts';
 import { plainForm } from './read-form.ts';
 
 type Names = 'internal' | 'display';
@@ -172,6 +172,11 @@ export class ListForm {
     const refusal = refusalOf(column, typed);
     if (refusal !== undefined) return { problem: refusal };
     const name = fieldName(column);
+    if (takenBy(column, this.columns) !== undefined) {
+      return {
+        problem: `column ${quoted(typed)} cannot be written: ${quoted(name)}, its name in requests, is another column`,
+      };
+    }
     if (!column.isMultiple) return { name, put: putAs(name), ...this.#single(column) };
     const odataType = isReference(column) ? 'Collection(Edm.Int32)' : 'Collection(Edm.String)';
     return { name, put: putAs(name, odataType), odataType, ...this.#several(column) };
@@ -210,7 +215,7 @@ export class ListForm {
     switch (column.type) {
       case 'number':
       case 'currency':
-        return { fromText: (text) => parseNumber(text, decimal), fromJson: nullable(checked) };
+        return { fromText: (text) => checkedAfter(parseNumber(text, decimal), checked), fromJson: nullable(checked) };
       case 'boolean':
         return { fromText: parseBoolean, fromJson: nullable(checked) };
       case 'dateTime':
@@ -397,6 +402,10 @@ function choiceOf(value: string, { choices }: Column): Parsed {
 
 function notEmpty(part: string, parse: (text: string) => Parsed, text: string): Parsed {
   return part === '' ? { problem: `${quoted(text)} has an empty value` } : parse(part);
+}
+
+function checkedAfter(parsed: Parsed, check: (value: JsonValue) => Parsed): Parsed {
+  return parsed.problem === undefined ? check(parsed.value) : parsed;
 }
 
 /** The values of several; or the first problem. */

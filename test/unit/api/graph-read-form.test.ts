@@ -1,7 +1,15 @@
 /** Each type of column, as Microsoft Graph returns its values and as it takes them. */
 import { describe, expect, test } from 'vitest';
 import { type Column, columnOfField, readColumns } from '../../../src/api/graph/columns.ts';
-import { annotated, plainForm, sameValue, unwrittenFields, writeForm } from '../../../src/api/graph/read-form.ts';
+import {
+  annotated,
+  earlierValues,
+  namedForm,
+  plainForm,
+  sameValue,
+  unwrittenFields,
+  writeForm,
+} from '../../../src/api/graph/read-form.ts';
 import { isSameValue } from '../../../src/core/item.ts';
 import { parseJson } from '../../../src/core/json.ts';
 import { books, booksSchema, everyColumn, graphIn } from '../service/graph/graph-in.ts';
@@ -181,4 +189,16 @@ test('what is read and written back leaves an item as it was, and makes a copy o
   const version = { '@odata.etag': expect.anything(), _UIVersionString: expect.anything() };
   expect(await read(id)).toEqual({ ...before, ...version });
   expect(await read(copy)).toEqual({ ...before, ...version, id: copy });
+});
+
+test('what only a user can write is kept as it was read', async () => {
+  const columns = await columnsFrom([
+    { name: 'Photo' },
+    { name: 'Terms_0', hidden: true, text: {} },
+    { name: 'Sum', calculated: {}, readOnly: true },
+  ]);
+  const read = { Photo: { Url: 'https://example.com' }, Terms_0: '-1;Red|1', Sum: 3 };
+  expect(earlierValues(read, ['Photo', 'Terms_0'], columns)).toEqual({ Photo: read.Photo, Terms_0: read.Terms_0 });
+  expect(namedForm(read, ['Photo', 'Sum'], columns)).toEqual({ Photo: read.Photo });
+  expect(annotated({ Photo: ['a'] }, columns)).toEqual({ Photo: ['a'] });
 });
