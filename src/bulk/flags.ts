@@ -308,7 +308,7 @@ export type KeySource =
   | { readonly kind: 'content' }
   | { readonly kind: 'column'; readonly name: string };
 
-const columnPrefix = 'column:';
+export const columnPrefix = 'column:';
 
 /**
  * Parses `--idempotency-key-from`. `column:row` is a column named "row".

@@ -86,7 +86,7 @@ async function showDryRun(run: FileRun, session: Session): Promise<void> {
 async function* requestsOf(run: FileRun, session: Session): AsyncGenerator<PlannedRequest> {
   const { file, keyOf, keyField, hasOwnKeys } = run;
   const list = session.settings.list();
-  const items = (await keyedItems(keyField)) ?? (await session.service.items());
+  const items = (await keyedItems(run, session)) ?? (await session.service.items());
   const unknownKey = keyField === undefined || hasOwnKeys ? undefined : '<key>';
   const { action } = file.options;
   const given = new IdSet();
@@ -251,11 +251,14 @@ async function ownKeysIn(file: RowsFile, { keyField, keysFrom }: BulkOptions): P
 }
 
 /** The operations that write a key; undefined for those of the service. */
-async function keyedItems(keyField: KeyField | undefined, keysFrom?: BulkOptions['keysFrom']) {
+async function keyedItems({ keyField, hasOwnKeys, options: { keysFrom } }: FileRun, session: Session) {
   if (keyField === undefined) return undefined;
   const { keyedOperations } = await import('../api/graph/key-field.ts');
-  // That of a column alone may belong to another row.
-  return keyedOperations(keyField, keysFrom?.kind === 'row' || keysFrom?.kind === 'content');
+  const { readColumns } = await import('../api/graph/columns.ts');
+  // A key that does not depend on all fields may belong to another row.
+  const isForeign = hasOwnKeys || keysFrom?.kind === 'column';
+  const columns = isForeign ? await readColumns(session.settings.list(), await session.service.client()) : undefined;
+  return keyedOperations(keyField, { mayExist: keysFrom !== undefined && !isForeign, columns });
 }
 
 function distinctRows(file: RowsFile, keyOf: FileRun['keyOf'], { keysFrom, keepBefore }: BulkOptions): RowsFile {
@@ -487,7 +490,7 @@ async function planOf(
   const { action, done, ignoreMissing = false } = command;
   const { inDoubt } = options;
   const { promise = 'none' } = run.keyField ?? {};
-  const items = await keyedItems(run.keyField, options.keysFrom);
+  const items = await keyedItems(run, session);
   const { idempotency, sendsKeys, list } = session.settings;
   const before = decision.kind === 'resume' ? decision.before : undefined;
   const given = (before && record?.given) ?? new IdSet();

@@ -102,6 +102,35 @@ test('a key that differs in case alone is not taken, and no proof that nothing w
   expect({ exitCode, stderr }).toEqual({ exitCode: 8, stderr: expect.stringContaining('have Unique "k": 1') });
 });
 
+test('an item that others made with the key is not taken for the one that was sent', async () => {
+  for (const column of ['Unique', 'Indexed']) {
+    await using graph = await faultyGraph(columns);
+    await graph.add({ Title: 'of others', [column]: 'k' });
+    const cwd = graph.env['LISTCTL_STATE_DIR'] ?? '';
+    writeFileSync(join(cwd, 'rows.csv'), `Title,${column}\nmine,k\n`);
+    for (const input of [`-f Title=mine -f ${column}=k`, `--idempotency-key k -f Title=mine`, '--from rows.csv']) {
+      graph.mishaps.creates = once('lost');
+      const { exitCode, stderr } = await listctl(graph, `items create --key-field ${column} ${input}`, { cwd });
+      const says = input === '--from rows.csv' ? '1 in doubt' : `item 1 has ${column} "k", but other values`;
+      expect({ exitCode, stderr }).toEqual({ exitCode: 8, stderr: expect.stringContaining(says) });
+    }
+    // The values of the row are known from its file.
+    const resolved = await listctl(graph, 'runs resolve last --auto', { cwd });
+    expect(resolved).toMatchObject({ exitCode: 8, stderr: expect.stringContaining('but other values') });
+    expect((await graph.items()).size).toBe(1);
+  }
+});
+
+test('a create in doubt says how to find its item', async () => {
+  for (const [column, more] of Object.entries({ Indexed: '', Plain: ' --non-indexed' })) {
+    await using graph = await faultyGraph(columns);
+    graph.mishaps.creates = all('lost');
+    const words = ['items', 'create', '--key-field', column, '-f', `${column}=O'Neil`, '-f', 'Title=x'];
+    const { stderr } = await run(words, { env: graph.env });
+    expect(stderr).toContain(`listctl items list --where ${column}='O'\\''Neil'${more}\n`);
+  }
+});
+
 test('a quote in a key is doubled in the filter', async () => {
   await using graph = await faultyGraph(columns);
   graph.mishaps.creates = once('done, lost');
@@ -373,7 +402,7 @@ describe('runs resolve --auto', () => {
     await inDoubt(graph, 'Indexed', own);
     writeFileSync(join(graph.env['LISTCTL_STATE_DIR'] ?? '', 'rows.csv'), 'Indexed,Title\n');
     const { exitCode, stderr } = await listctl(graph, 'runs resolve last --auto -o none');
-    expect({ exitCode, stderr }).toEqual({ exitCode: 8, stderr: expect.stringContaining('its key is not known') });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 8, stderr: expect.stringContaining('its values are not known') });
   });
 
   test('needs a run with a key field', async () => {

@@ -5,7 +5,7 @@
 import { Failure } from '../../core/errors.ts';
 import { type Fields, type Item, type ListRef, ownField } from '../../core/item.ts';
 import { isObject, type JsonObject, type JsonValue, objectFrom } from '../../core/json.ts';
-import { nearestName } from '../../core/text.ts';
+import { nearestName, shellWord } from '../../core/text.ts';
 import type { Client, Finding, ItemOperations, Operation } from '../client.ts';
 import { listName } from '../failures.ts';
 import { parseResponseJson, toItem } from '../response.ts';
@@ -14,6 +14,7 @@ import type { GivenIds, WriteCheck } from '../verify-write.ts';
 import { type Column, readColumns, textLiteral } from './columns.ts';
 import { graphErrors } from './errors.ts';
 import { graphOperations, listPath, toRequest, withTag } from './items.ts';
+import { holdsSent } from './read-form.ts';
 
 /**
  * What a column allows: with unique values a create may be sent again, with an index it can be looked up, and without one
@@ -87,17 +88,25 @@ export function keyProblem(key: JsonValue): string | undefined {
   return key.length > keyLengthMax ? `is longer than ${keyLengthMax} characters` : undefined;
 }
 
+interface KeyOptions extends Pick<Operation<Item>, 'mayExist'> {
+  /**
+   * Those of the list, if others may have written the key as well: an item counts as that of a create only if it has the
+   * fields that were sent.
+   */
+  readonly columns?: readonly Column[] | undefined;
+}
+
 /**
  * The operations of Graph, with the key of each create in a column, unless it is among the fields.
  *
- * @param mayExist whether an item with a key is that of an earlier, identical create
+ * @param options with `mayExist`, an item with a key is that of an earlier, identical create
  */
-export function keyedOperations(keyField: KeyField, mayExist = false): ItemOperations {
-  return { ...graphOperations, create: (...args) => createOperation({ ...keyField, mayExist }, ...args) };
+export function keyedOperations(keyField: KeyField, options: KeyOptions = {}): ItemOperations {
+  return { ...graphOperations, create: (...args) => createOperation({ ...keyField, ...options }, ...args) };
 }
 
 function createOperation(
-  { column, promise, mayExist }: KeyField & Pick<Operation<Item>, 'mayExist'>,
+  { column, promise, mayExist, columns }: KeyField & KeyOptions,
   list: ListRef,
   fields: Fields,
   newKey: string | undefined,
@@ -106,9 +115,11 @@ function createOperation(
   const key = newKey ?? ownField(fields, column);
   if (typeof key !== 'string') return graphOperations.create(list, fields, undefined, given);
   const operation = graphOperations.create(list, withKey(fields, column, key), undefined, given);
-  const purpose = () => ({ ...operation.purpose(), idempotencyKey: key, doubtHint: doubtHint(column, key) });
+  const doubtHint = lookUpHint({ column, promise }, key);
+  const purpose = () => ({ ...operation.purpose(), idempotencyKey: key, doubtHint });
   if (promise === 'none') return { ...operation, purpose };
-  const lookUp = () => findByKey(list, { column, key }, given);
+  const isOwn = columns && ((item: Item) => holdsSent(item.fields, fields, columns));
+  const lookUp = () => findByKey(list, { column, key, isOwn }, given);
   if (promise === 'indexed') return { ...operation, purpose, lookUp };
   return { ...operation, purpose, lookUp, isRepeatable: true, mayExist, check: () => faultCheck(lookUp()) };
 }
@@ -118,8 +129,9 @@ function withKey(fields: Fields, column: string, key: string): Fields {
   return ownField(fields, column) === key ? fields : objectFrom([...Object.entries(fields), [column, key]]);
 }
 
-function doubtHint(column: string, key: string): string {
-  return `look for it with: listctl items list --where '${column}=${key}'`;
+function lookUpHint({ column, promise }: KeyField, key: string): string {
+  const where = `listctl items list --where ${shellWord(`${column}=${key}`)}`;
+  return `look for it with: ${where}${promise === 'none' ? ' --non-indexed' : ''}`;
 }
 
 /** Looks once after a 500, which may be about a value as well as about the service. */
@@ -137,10 +149,17 @@ function faultCheck({ request, read }: Operation<Finding<Item>>): WriteCheck<Ite
 /** The most items of a look-up: one, unless something else wrote the key. */
 const foundMax = 5;
 
+interface SoughtKey {
+  readonly column: string;
+  readonly key: string;
+  /** Whether an item with the key can be that of the create. */
+  readonly isOwn?: ((item: Item) => boolean) | undefined;
+}
+
 /** A read that finds the item with a key. */
 export function findByKey(
   list: ListRef,
-  { column, key }: { readonly column: string; readonly key: string },
+  { column, key, isOwn }: SoughtKey,
   given?: GivenIds,
 ): Operation<Finding<Item>> {
   const filter = encodeURIComponent(`fields/${column} eq ${textLiteral(key)}`);
@@ -152,7 +171,7 @@ export function findByKey(
       const value = isObject(body) ? body['value'] : undefined;
       if (!isObject(body) || !Array.isArray(value)) throw new SyntaxError('the response has no "value"');
       const items = value.filter(isObject).map((members: JsonObject) => withTag(toItem(members, undefined)));
-      const finding = findingOf(items, body['@odata.nextLink'] === undefined, { column, key });
+      const finding = findingOf(items, body['@odata.nextLink'] === undefined, { column, key, isOwn });
       // Another row of the run created it.
       if (finding.reason === undefined && given?.add(finding.value.id) === false)
         return {
@@ -169,10 +188,13 @@ export function findByKey(
 function findingOf(
   items: readonly Item[],
   isWhole: boolean,
-  { column, key }: { readonly column: string; readonly key: string },
+  { column, key, isOwn = () => true }: SoughtKey,
 ): Finding<Item> {
   const [first, second] = items.filter(({ fields }) => ownField(fields, column) === key);
-  if (first !== undefined && second === undefined) return { value: first };
+  if (first !== undefined && second === undefined) {
+    if (isOwn(first)) return { value: first };
+    return { isMissing: false, reason: `item ${first.id} has ${column} "${key}", but other values than were sent` };
+  }
   if (items.length === 0 && isWhole) return { isMissing: true, reason: `no item has ${column} "${key}"` };
   const ids = items.map(({ id }) => id).join(', ');
   const reason =

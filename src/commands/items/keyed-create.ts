@@ -1,6 +1,7 @@
 /** `items create --key-field`: one item with its key in a column of Microsoft Graph. Loaded late. */
-import type { Client } from '../../api/client.ts';
-import { findByKey, type KeyField, keyedOperations, keyProblem } from '../../api/graph/key-field.ts';
+import type { Client, Operation } from '../../api/client.ts';
+import { readColumns } from '../../api/graph/columns.ts';
+import { keyedOperations, keyProblem } from '../../api/graph/key-field.ts';
 import { openKeyField, refuseKeyField, toIdempotencyKey } from '../../cli/idempotency-key.ts';
 import { showRequests } from '../../cli/output.ts';
 import type { Session } from '../../cli/session.ts';
@@ -31,7 +32,11 @@ export async function createKeyed(create: KeyedCreate, isDryRun: boolean, sessio
     false,
     async (print) => {
       const client = await session.service.client();
-      await print(await send({ ...create, keyField, key }, client));
+      // Others may have written a key that was typed.
+      const columns = typed === undefined ? undefined : await readColumns(list, client);
+      const mayExist = create.idempotencyKey !== undefined;
+      const operation = keyedOperations(keyField, { mayExist, columns }).create(list, fields, key);
+      await print(await send(operation, mayExist && keyField.promise === 'indexed', key, client));
     },
     'created',
   );
@@ -50,16 +55,11 @@ function typedKey({ fields, keyField, idempotencyKey }: KeyedCreate): string | u
   throw new Failure('usage', `the key in ${keyField} ${problem}`, { hint: 'nothing was sent' });
 }
 
-/** Sends it; with the key of an earlier create, finds the item of that. */
-async function send(
-  { list, fields, key, keyField, idempotencyKey }: Omit<KeyedCreate, 'keyField'> & { keyField: KeyField; key: string },
-  client: Client,
-): Promise<Item> {
-  const isRepeat = idempotencyKey !== undefined;
-  const operation = keyedOperations(keyField, isRepeat).create(list, fields, key);
-  if (!isRepeat || keyField.promise !== 'indexed') return client.send(operation);
-  const finding = await client.send(findByKey(list, { ...keyField, key }));
-  if (finding.reason !== undefined && finding.isMissing) return client.send(operation);
+/** Sends it; unless it may exist already, and is found. */
+async function send(operation: Operation<Item>, looksUp: boolean, key: string, client: Client): Promise<Item> {
+  const lookUp = looksUp ? operation.lookUp?.() : undefined;
+  const finding = lookUp && (await client.send(lookUp));
+  if (finding === undefined || (finding.reason !== undefined && finding.isMissing)) return client.send(operation);
   if (finding.reason === undefined) return finding.value;
   throw new Failure('in-doubt', `in doubt: ${finding.reason}`, { outcome: 'unknown', idempotencyKey: key });
 }

@@ -79,14 +79,22 @@ export async function showDoubts(path: string, replay: Replay, session: Session)
   });
 }
 
+/** Opens what becomes of the fields of rows; undefined if they are sent as they are. */
+type OpenForm = (options: RowsOptions) => Promise<RowsOptions['form']>;
+
 /** Finds what rows in doubt were to do, and says why some are not known. */
-export async function findRows(path: string, replay: Replay, session: Session): Promise<ReadonlyMap<number, KnownRow>> {
+export async function findRows(
+  path: string,
+  replay: Replay,
+  session: Session,
+  openForm?: OpenForm,
+): Promise<ReadonlyMap<number, KnownRow>> {
   const { header, doubts } = replay;
   const rows = new Set(doubts());
   if (rows.size === 0) return new Map();
   try {
     if (header.action === 'undo') return await undoneRows(path, header, rows, session);
-    const found = await untilStopped(inputRows(replay, rows, session), session.host.signal);
+    const found = await untilStopped(inputRows(replay, rows, session, openForm), session.host.signal);
     if (found.size < rows.size) {
       const count = countOf(rows.size - found.size, 'row');
       await session.messages.say(`the fields of ${count} are not shown: ${header.file} changed since the run`);
@@ -128,11 +136,16 @@ async function undoneRows(
  *
  * @throws {Failure} if it cannot be read
  */
-async function inputRows({ header, doubtOf }: Replay, rows: ReadonlySet<number>, { host }: Session) {
+async function inputRows(
+  { header, doubtOf }: Replay,
+  rows: ReadonlySet<number>,
+  { host }: Session,
+  openForm: OpenForm = async () => undefined,
+) {
   const { name, options } = inputOf(header);
   const input = await openInput(name, { host, spoolDirectory: findRunsDirectory(host) });
   try {
-    const file = await openRows(input, options);
+    const file = await openRows(input, { ...options, form: await openForm(options) });
     const hash = createHash('sha256');
     const found = new Map<number, KnownRow>();
     const sent = new Set<number>();

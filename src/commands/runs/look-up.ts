@@ -1,9 +1,13 @@
 /** `runs resolve --auto`: looks up the rows in doubt of a run by their keys. Loaded late. */
 import type { Client, Finding } from '../../api/client.ts';
+import { readColumns } from '../../api/graph/columns.ts';
 import { findByKey, type KeyField, readKeyField } from '../../api/graph/key-field.ts';
+import { holdsSent } from '../../api/graph/read-form.ts';
+import { columnPrefix } from '../../bulk/flags.ts';
 import type { JournalHeader } from '../../bulk/journal-format.ts';
 import type { Replay } from '../../bulk/journal-read.ts';
 import { IdSet } from '../../bulk/keys.ts';
+import { type FormOptions, openListForm } from '../../cli/list-form.ts';
 import type { Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import { type Item, type ListRef, ownField } from '../../core/item.ts';
@@ -38,7 +42,6 @@ const atOnce = 4;
 export async function lookUpDoubts(path: string, replay: Replay, session: Session): Promise<Resolutions> {
   const { header } = replay;
   const column = columnOf(header);
-  const keyOf = await keysOf(path, replay, column, session);
   const list = await checkTarget(header, session);
   const client = await session.service.client();
   const keyField = await readKeyField(column, list, client);
@@ -47,6 +50,7 @@ export async function lookUpDoubts(path: string, replay: Replay, session: Sessio
       hint: 'index the column, or resolve each row with --row N; nothing was recorded',
     });
   }
+  const soughtOf = await soughtRows(path, replay, { list, column }, session);
   const given = new IdSet();
   for await (const { id } of doneItems(path)) given.add(id);
   const rows = [...replay.doubts()];
@@ -54,7 +58,7 @@ export async function lookUpDoubts(path: string, replay: Replay, session: Sessio
   const open: string[] = [];
   for (let at = 0; at < rows.length; at += atOnce) {
     const some = rows.slice(at, at + atOnce);
-    const findings = await Promise.all(some.map((row) => find({ list, column, key: keyOf(row) }, given, client)));
+    const findings = await Promise.all(some.map((row) => find(list, soughtOf(row), given, client)));
     for (const [index, finding] of findings.entries()) {
       const row = some[index] ?? 0;
       if (finding.reason === undefined) resolutions.push({ row, isApplied: true, id: finding.value.id });
@@ -71,20 +75,38 @@ function columnOf({ run, keyField, action }: JournalHeader): string {
   });
 }
 
-/** The key of a row is in the journal, unless it is in a column of the input. */
-async function keysOf(path: string, replay: Replay, column: string, session: Session) {
-  const isOwn = [...replay.doubts()].some((row) => typeof replay.doubtOf(row)?.key !== 'string');
-  const known = isOwn ? await findRows(path, replay, session) : new Map();
-  return (row: number): unknown => replay.doubtOf(row)?.key ?? ownField(known.get(row)?.fields ?? {}, column);
+/** What to look for; undefined if it is not known without the input. */
+type SoughtRow = Parameters<typeof findByKey>[1] | undefined;
+
+/**
+ * The key of a row is in the journal, unless it is in a column of the input. Others may have written that, or one that
+ * was derived from a column: then the item must have the fields of the row as well.
+ */
+async function soughtRows(
+  path: string,
+  replay: Replay,
+  { list, column }: { readonly list: ListRef; readonly column: string },
+  session: Session,
+): Promise<(row: number) => SoughtRow> {
+  const journaled = (row: number) => replay.doubtOf(row)?.key ?? undefined;
+  const isDerived = replay.header.keysFrom?.startsWith(columnPrefix) === true;
+  if (!isDerived && [...replay.doubts()].every((row) => journaled(row) !== undefined)) {
+    return (row) => ({ column, key: journaled(row) ?? '' });
+  }
+  const columns = await readColumns(list, await session.service.client());
+  const openForm = (options: FormOptions) => openListForm(list, { ...options, filled: [column] }, session);
+  const known = await findRows(path, replay, session, openForm);
+  return (row) => {
+    const { fields } = known.get(row) ?? {};
+    const key = journaled(row) ?? ownField(fields ?? {}, column);
+    if (fields === undefined || typeof key !== 'string') return undefined;
+    return { column, key, isOwn: (item) => holdsSent(item.fields, fields, columns) };
+  };
 }
 
-async function find(
-  { list, column, key }: { readonly list: ListRef; readonly column: string; readonly key: unknown },
-  given: IdSet,
-  client: Client,
-): Promise<Finding<Item>> {
-  if (typeof key !== 'string') return { isMissing: false, reason: 'its key is not known without its input' };
-  return client.send(findByKey(list, { column, key }, given));
+async function find(list: ListRef, sought: SoughtRow, given: IdSet, client: Client): Promise<Finding<Item>> {
+  if (sought === undefined) return { isMissing: false, reason: 'its values are not known without its input' };
+  return client.send(findByKey(list, sought, given));
 }
 
 /** The most rows that a message names. */
