@@ -2,7 +2,7 @@
 import { type Column, columnOfField, isReference, readColumns } from '../api/graph/columns.ts';
 import { type KeyField, keyFieldOf } from '../api/graph/key-field.ts';
 import { itemPages } from '../api/graph/pages.ts';
-import { annotated, plainForm, sameValue } from '../api/graph/read-form.ts';
+import { annotated, namedForm, sameValue } from '../api/graph/read-form.ts';
 import type { ListForm } from '../api/graph/write-form.ts';
 import { tooLarge } from '../api/transport.ts';
 import type { RunLimits } from '../bulk/flags.ts';
@@ -107,13 +107,7 @@ export class GraphList implements ManifestColumns {
 
   /** Fields as they were read, in the form in which a manifest has them: those with these names. */
   written(read: Fields, names: Iterable<string>): Fields {
-    const wanted = [...names];
-    const plain = plainForm(
-      read,
-      wanted.flatMap((name) => this.columnOf(name) ?? []),
-    );
-    const members = wanted.map((name) => [name, ownField(plain, name)] as const);
-    return objectFrom(members.filter((member): member is readonly [string, JsonValue] => member[1] !== undefined));
+    return namedForm(read, names, this.columns);
   }
 }
 
@@ -221,7 +215,7 @@ async function readWhole(fields: ManagedFields, state: State, session: Session) 
 
 async function readPages(fields: ManagedFields, pageMax: number, state: State, session: Session) {
   const current = new Map<string, CurrentItem>();
-  const others = new Map<string, KnownItem[]>();
+  const [others, alike] = [new Map<string, KnownItem[]>(), new Map<string, KnownItem[]>()];
   const owners = new Map([...state.items].flatMap(([key, { id }]) => (id === undefined ? [] : [[id, key] as const])));
   const take = (item: Item) => {
     const written = { fields: fields.of(item.fields), etag: strongTag(item.etag) };
@@ -230,14 +224,16 @@ async function readPages(fields: ManagedFields, pageMax: number, state: State, s
       current.set(owner, { kind: 'there', ...written });
       return;
     }
-    const key = fields.keyOf(written.fields);
+    const exact = fields.keyOf(written.fields);
+    const key = exact ?? fields.keyLike(written.fields);
     if (key === undefined) {
       strangers += 1;
       return;
     }
-    const found = others.get(key);
+    const byKey = exact === undefined ? alike : others;
+    const found = byKey.get(key);
     const other = { id: item.id, ...written };
-    if (found === undefined) others.set(key, [other]);
+    if (found === undefined) byKey.set(key, [other]);
     // An item may be on two pages of a list that is changed meanwhile.
     else if (found.every(({ id }) => id !== item.id)) found.push(other);
   };
@@ -252,6 +248,10 @@ async function readPages(fields: ManagedFields, pageMax: number, state: State, s
     }
   };
   await whileShown(() => ({ doing: 'reading the list', rows: count === 0 ? undefined : count }), session, read);
+  for (const [key, items] of alike) {
+    if (others.has(key)) strangers += items.length;
+    else others.set(key, items);
+  }
   return { current, others, strangers };
 }
 
@@ -265,6 +265,8 @@ class ManagedFields {
   readonly #keyField: string;
   /** The keys by the value of the key field in the list. */
   readonly #keys = new Map<string, string>();
+  /** The same without case and outer blanks, in which SharePoint may not tell texts apart; undefined for several keys. */
+  readonly #folded = new Map<string, string | undefined>();
 
   constructor({ items }: Pick<Manifest, 'items'>, state: State, graph: GraphList) {
     const given = new Set([state.key, ...namesOf(items)]);
@@ -283,13 +285,23 @@ class ManagedFields {
 
   #addKey(key: string, fields: Fields): void {
     const value = normalKey(ownField(fields, this.#keyField));
-    if (value !== undefined) this.#keys.set(value, key);
+    if (value === undefined) return;
+    this.#keys.set(value, key);
+    const folded = fold(value);
+    const other = this.#folded.has(folded) ? this.#folded.get(folded) : key;
+    this.#folded.set(folded, other === key ? key : undefined);
   }
 
   /** The key of the manifest or of an item in doubt that an item has. */
   keyOf(fields: Fields): string | undefined {
     const value = normalKey(ownField(fields, this.#keyField));
     return value === undefined ? undefined : this.#keys.get(value);
+  }
+
+  /** The only key that differs from that of an item at most in case and outer blanks. */
+  keyLike(fields: Fields): string | undefined {
+    const value = normalKey(ownField(fields, this.#keyField));
+    return value === undefined ? undefined : this.#folded.get(fold(value));
   }
 
   /** The names for `$select`: several lookups are read by the name of their column. */
@@ -312,6 +324,10 @@ class ManagedFields {
 
 function* namesOf(items: Iterable<{ readonly fields: Fields }>): Generator<string> {
   for (const { fields } of items) yield* Object.keys(fields);
+}
+
+function fold(value: string): string {
+  return value.trim().toLowerCase();
 }
 
 /** Keys are the same if their digits are those of the same double. */

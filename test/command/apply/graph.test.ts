@@ -404,3 +404,28 @@ test('with a state, an item of the list is not created a second time', async () 
   expect(await world.run('apply', 'books.yaml', '--yes')).toMatchObject({ exitCode: 0 });
   expect(world.writes()).toHaveLength(2);
 });
+
+describe('a key that differs from that of an item in case or outer blanks alone', () => {
+  const withKeys = (...keys: readonly string[]) =>
+    `key: Code\nitems:\n${keys.map((key) => `  - {Code: "${key}", Title: Dune}\n`).join('')}`;
+
+  test.each([
+    ['alpha', 'Alpha'],
+    ['alpha ', 'alpha'],
+  ])('makes no second item: %j, of %j', async (key, there) => {
+    await using world = await graphWorld(everyColumn);
+    await world.add({ Code: there, Title: 'Dune' });
+    world.file('books.yaml', withKeys(key));
+    expect(await world.run('apply', 'books.yaml', '--init', '--yes')).toMatchObject({ exitCode: 0 });
+    expect(world.writes()).toEqual(['PATCH 1']);
+    expect(await world.fields('1')).toMatchObject({ Code: key });
+  });
+
+  test('is another one if the list has the very key too, or the manifest has both', async () => {
+    await using world = await graphWorld(everyColumn);
+    for (const Code of ['Alpha', 'alpha', 'BETA']) await world.add({ Code, Title: 'Dune' });
+    world.file('books.yaml', withKeys('alpha', 'beta', 'Beta'));
+    expect(await world.run('apply', 'books.yaml', '--init', '--yes')).toMatchObject({ exitCode: 0 });
+    expect(world.writes()).toEqual(['POST', 'POST']);
+  });
+});
