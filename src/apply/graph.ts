@@ -3,11 +3,11 @@ import { type Column, columnOfField, isReference, readColumns } from '../api/gra
 import { type KeyField, keyFieldOf } from '../api/graph/key-field.ts';
 import { itemPages } from '../api/graph/pages.ts';
 import { annotated, namedForm, sameValue } from '../api/graph/read-form.ts';
-import type { ListForm } from '../api/graph/write-form.ts';
+import type { FormOptions, ListForm } from '../api/graph/write-form.ts';
 import { tooLarge } from '../api/transport.ts';
 import type { RunLimits } from '../bulk/flags.ts';
 import { whileShown } from '../bulk/report.ts';
-import { createListForm, type FormOptions } from '../cli/list-form.ts';
+import { createListForm } from '../cli/list-form.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { type Fields, type Item, isSameField, type ListRef, ownField, strongTag } from '../core/item.ts';
@@ -19,16 +19,6 @@ import { keyText, type Manifest, type ManifestColumns } from './manifest.ts';
 import type { CurrentItem, Plan, SameField } from './plan.ts';
 import { refreshItems } from './refresh.ts';
 import { type KnownItem, type State, shorten } from './state.ts';
-
-/** What was read of a list. */
-export interface ListRead {
-  /** The managed items, by their keys. */
-  readonly current: ReadonlyMap<string, CurrentItem>;
-  /** Items that the state does not manage, by their keys: those of the manifest, and those in doubt. */
-  readonly others: ReadonlyMap<string, readonly KnownItem[]>;
-  /** The number of items with no such key. */
-  readonly strangers: number;
-}
 
 /** A list by its columns: what their values mean, and in which form they are read and written. */
 export class GraphList implements ManifestColumns {
@@ -155,26 +145,26 @@ const itemsMax = 5000;
 /** Of a query: Graph leaves out those after them (resource type fieldValueSet). */
 const lookupsMax = 12;
 
-interface ReadOptions {
-  readonly graph: GraphList;
-  readonly pace: RunLimits;
-  /** Whether items that are not managed are looked for. */
-  readonly findsOthers: boolean;
-}
-
 /**
  * Reads the managed items, and those that have a key of the manifest: page by page, or one by one if they are few. An item
  * that is on no page is read by itself before it counts as missing.
  *
+ * @param options.findsOthers looks for items that are not managed
+ * @returns by their keys, the managed items, and others: those of the manifest, and those in doubt; and the number of items
+ *   with no such key
  * @throws {Failure} as `Client.send`
  * @throws {Stopped}
  */
 export async function readList(
   manifest: Pick<Manifest, 'items'>,
   state: State,
-  { graph, pace, findsOthers }: ReadOptions,
+  { graph, pace, findsOthers }: { readonly graph: GraphList; readonly pace: RunLimits; readonly findsOthers: boolean },
   session: Session,
-): Promise<ListRead> {
+): Promise<{
+  readonly current: ReadonlyMap<string, CurrentItem>;
+  readonly others: ReadonlyMap<string, readonly KnownItem[]>;
+  readonly strangers: number;
+}> {
   const fields = new ManagedFields(manifest, state, graph);
   const readSingly = async (items: State['items']) => {
     const current = await refreshItems({ ...state, items }, pace, session);
@@ -340,7 +330,10 @@ function normalKey(value: JsonValue | undefined): string | undefined {
  *
  * @throws {Failure} usage, if two have the same key
  */
-export function uniqueItems(found: ListRead['others'], keyField: string): ReadonlyMap<string, KnownItem> {
+export function uniqueItems(
+  found: ReadonlyMap<string, readonly KnownItem[]>,
+  keyField: string,
+): ReadonlyMap<string, KnownItem> {
   const items = new Map<string, KnownItem>();
   const twice: string[] = [];
   for (const [key, [item, ...more]] of found) {

@@ -1,7 +1,7 @@
 /** The form of fields by the columns of a list, where the service has them (docs/graph.md, "Types and names"). Loaded late. */
 import type { Client } from '../api/client.ts';
 import type { Column } from '../api/graph/columns.ts';
-import type { ListForm } from '../api/graph/write-form.ts';
+import type { FormOptions, ListForm } from '../api/graph/write-form.ts';
 import { Failure } from '../core/errors.ts';
 import type { Fields, ListRef } from '../core/item.ts';
 import { parseFlag, parseOneOf } from '../settings/setting.ts';
@@ -12,14 +12,6 @@ import type { Session } from './session.ts';
 export interface FormFlags {
   readonly names?: string;
   readonly split?: string;
-}
-
-export interface FormOptions {
-  readonly names?: 'internal' | 'display' | undefined;
-  readonly split?: string | undefined;
-  readonly decimal?: '.' | ',' | undefined;
-  /** The internal names of columns that get a value elsewhere. */
-  readonly filled?: readonly string[] | undefined;
 }
 
 /** @throws {Failure} usage */
@@ -57,7 +49,7 @@ export async function createListForm(
   if (!columns.some(({ isWritable }) => isWritable)) return undefined;
   const { ListForm } = await import('../api/graph/write-form.ts');
   const readPeople = async () => (await import('../api/graph/people.ts')).readPeople(site, client);
-  return new ListForm(columns, { ...options, readPeople });
+  return new ListForm(columns, options, readPeople);
 }
 
 /** Fields as they were typed. */

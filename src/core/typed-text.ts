@@ -5,6 +5,20 @@ import { quoted } from './text.ts';
 /** A value, or why there is none. */
 export type Parsed = { readonly value: JsonValue; readonly problem?: undefined } | { readonly problem: string };
 
+/** What becomes of the values of a field, where the columns of a list have types. */
+export interface FieldForm {
+  /** The name under which they are sent. */
+  readonly name: string;
+  /** Why no text can be a value. */
+  readonly textProblem?: string;
+  readonly fromText: (text: string) => Parsed;
+  readonly fromJson: (value: JsonValue) => Parsed;
+  /** Sets it, with the annotation that an array needs. */
+  readonly put: (fields: Record<string, JsonValue>, value: JsonValue) => void;
+  /** The type in that annotation. */
+  readonly odataType?: string | undefined;
+}
+
 /** The numbers of JSON, by their decimal separator. */
 const numbers = {
   '.': /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/,

@@ -3,11 +3,17 @@ import { Failure } from '../core/errors.ts';
 import type { Fields } from '../core/item.ts';
 import type { JsonValue } from '../core/json.ts';
 import { listNames, nearestName, quoted, shellWord } from '../core/text.ts';
-import { type Parsed, parseAutomatic, parseBoolean, parseJsonText, parseNumber } from '../core/typed-text.ts';
+import {
+  type FieldForm,
+  type Parsed,
+  parseAutomatic,
+  parseBoolean,
+  parseJsonText,
+  parseNumber,
+} from '../core/typed-text.ts';
 import {
   type CellType,
   cellTypes,
-  type FieldForm,
   faultOf,
   type ListForm,
   missingText,
@@ -159,7 +165,7 @@ function headerNotices(
   ];
 }
 
-type NamedColumn = { readonly name: string; readonly type: CellType | undefined };
+type NamedColumn = Pick<HeaderColumn, 'name' | 'type'>;
 
 /** Parses a cell of the header: `Count:number` is the column `Count`; any other colon is part of the name. */
 export function nameAndType(cell: string): NamedColumn {
@@ -189,9 +195,9 @@ function checkNames(
 function columnsOf(
   named: readonly NamedColumn[],
   options: RowsOptions,
-): { readonly columns: readonly HeaderColumn[]; readonly problems: readonly HeaderProblem[] } {
+): { readonly columns: readonly HeaderColumn[]; readonly problems: readonly RowFault[] } {
   const taken = new Map<string, string>();
-  const problems: HeaderProblem[] = [];
+  const problems: RowFault[] = [];
   const columns = named.flatMap((cell, at) => {
     if (!isWanted(cell.name, options)) return [];
     const column = toColumn(cell, at, options);
@@ -218,7 +224,7 @@ function toColumn(
   { name, type: inHeader }: NamedColumn,
   at: number,
   { rename, types, form: list }: RowsOptions,
-): HeaderColumn | HeaderProblem {
+): HeaderColumn | RowFault {
   const field = rename.get(name) ?? name;
   const type = types.get(name) ?? types.get(field) ?? inHeader ?? types.get('*');
   if (list === undefined) return { at, name: field, field, type: type ?? 'string', form: undefined };
@@ -227,11 +233,6 @@ function toColumn(
   const { textProblem } = form;
   if (type === undefined && textProblem !== undefined) return { problem: textProblem, column: at + 1 };
   return { at, name, field: form.name, type, form };
-}
-
-interface HeaderProblem {
-  readonly problem: string;
-  readonly column: number | undefined;
 }
 
 /** The required columns that are nowhere: one failure, instead of one for each row. */
@@ -245,7 +246,7 @@ const headerProblemsMax = 20;
 
 /** Reports all of them at once. */
 function refuseProblems(
-  problems: readonly HeaderProblem[],
+  problems: readonly RowFault[],
   columns: readonly HeaderColumn[],
   wrong: (problem: string, column: number | undefined, hint: string) => Failure,
 ): void {
@@ -261,7 +262,7 @@ function refuseProblems(
   throw wrong(more > 0 ? `${shown}; and ${more} more` : shown, undefined, advice);
 }
 
-function withoutThem(problems: readonly HeaderProblem[], columns: readonly HeaderColumn[]): string {
+function withoutThem(problems: readonly RowFault[], columns: readonly HeaderColumn[]): string {
   const names = columns.map(({ name }) => name).join(',');
   const isEnough = names !== '' && problems.every(({ column }) => column !== undefined);
   const without = isEnough ? `, or pass --only ${shellWord(names)}` : '';
@@ -338,14 +339,12 @@ export function createCellParser(header: Header, options: RowsOptions): RowParse
   };
 }
 
-interface ReadFields {
-  readonly fields: Fields;
-  readonly faults: readonly RowFault[];
-}
-
 const none: readonly RowFault[] = [];
 
-function fieldReader({ columns }: Header, options: RowsOptions): (cells: readonly string[]) => ReadFields {
+function fieldReader(
+  { columns }: Header,
+  options: RowsOptions,
+): (cells: readonly string[]) => { readonly fields: Fields; readonly faults: readonly RowFault[] } {
   const { action, common, form } = options;
   if (action === 'delete' || action === 'get') return () => ({ fields: {}, faults: none });
   const commonEntries = Object.entries(common);

@@ -3,7 +3,7 @@ import type { Failure } from '../core/errors.ts';
 import { type Fields, fieldsBytesMax, idProblem } from '../core/item.ts';
 import { isObject, type JsonObject, type JsonValue, NumberToken, printJson, withoutUndefined } from '../core/json.ts';
 import { quoted } from '../core/text.ts';
-import type { Parsed } from '../core/typed-text.ts';
+import type { FieldForm } from '../core/typed-text.ts';
 
 export type RowAction = 'create' | 'update' | 'delete' | 'get';
 
@@ -65,36 +65,23 @@ export type RowFormat = 'csv' | 'tsv' | 'jsonl' | 'json' | 'yaml' | 'ids';
 export const cellTypes = ['string', 'number', 'boolean', 'json', 'auto'] as const;
 export type CellType = (typeof cellTypes)[number];
 
-/** What becomes of the values of a field, where the columns of a list have types. */
-export interface FieldForm {
-  /** The name under which they are sent. */
-  readonly name: string;
-  /** Why no text can be a value. */
-  readonly textProblem?: string;
-  readonly fromText: (text: string) => Parsed;
-  readonly fromJson: (value: JsonValue) => Parsed;
-  /** Sets it, with the annotation that an array needs. */
-  readonly put: (fields: Record<string, JsonValue>, value: JsonValue) => void;
-}
-
-type NameProblem = { readonly problem: string };
-
-interface FormedFields {
-  readonly fields: Fields;
-  readonly problems: readonly NameProblem[];
-}
-
 /** What becomes of fields, where the columns of a list have names and types. */
 export interface ListForm {
-  field(typed: string): FieldForm | NameProblem;
+  field(typed: string): FieldForm | { readonly problem: string };
   /** Fields as they are sent, of JSON members; and why some cannot be. */
-  fields(members: Iterable<readonly [string, JsonValue]>): FormedFields;
+  fields(members: Iterable<readonly [string, JsonValue]>): {
+    readonly fields: Fields;
+    readonly problems: readonly { readonly problem: string }[];
+  };
   /**
    * The same of the fields of an item that was read; those that cannot be written are left out.
    *
    * @param isKept whether one is not to be left out, but refused
    */
-  fieldsOfItem(read: Fields, isKept: (name: string) => boolean): FormedFields & { readonly leftOut: readonly string[] };
+  fieldsOfItem(
+    read: Fields,
+    isKept: (name: string) => boolean,
+  ): ReturnType<ListForm['fields']> & { readonly leftOut: readonly string[] };
   /** The required columns without a value: as they are typed, and as they are sent. */
   missing(fields: Fields): readonly { readonly typed: string; readonly field: string }[];
   /** Whether values were made that need `complete` first: they have to be made again after it. */

@@ -145,18 +145,15 @@ export function takenBy(column: Column, columns: readonly Column[]): Column | un
   return other === column ? undefined : other;
 }
 
-/** `COLUMN=VALUE` */
-export interface Equality {
-  readonly column: string;
-  readonly value: string;
-}
-
 /**
  * The filter for items with all of these values, each in the form that the type of its column needs.
  *
  * @throws {Failure} usage, for an unknown column, or a value that its column cannot have
  */
-export function equalityFilter(conditions: readonly Equality[], columns: readonly Column[]): string {
+export function equalityFilter(
+  conditions: readonly { readonly column: string; readonly value: string }[],
+  columns: readonly Column[],
+): string {
   return conditions
     .map(({ column, value }) => {
       const { type, field } = findField(column, columns);

@@ -23,19 +23,18 @@ export interface Changes {
   readonly isResynced: boolean;
 }
 
-export interface ChangesQuery {
-  /** Internal names; undefined for the fields that Graph chooses. */
-  readonly select: readonly string[] | undefined;
-  /** That of an earlier listing; undefined for all items. */
-  readonly mark: string | undefined;
-}
-
 /**
  * Reads all changes. They wait in a temporary file, since an item may come on several pages, and the last one counts.
  *
+ * @param query.select internal names; undefined for the fields that Graph chooses
+ * @param query.mark that of an earlier listing; undefined for all items
  * @throws {Failure} local-file; as `Client.send`
  */
-export async function readChanges(list: ListRef, { select, mark }: ChangesQuery, client: Client): Promise<Changes> {
+export async function readChanges(
+  list: ListRef,
+  { select, mark }: { readonly select: readonly string[] | undefined; readonly mark: string | undefined },
+  client: Client,
+): Promise<Changes> {
   const options: PageOptions<Item> = {
     parse: toChange,
     purpose: { task: `list the changes of ${listName(list)}`, target: listName(list) },

@@ -16,16 +16,14 @@ import { graphErrors } from './errors.ts';
 import { graphOperations, listPath, toRequest, withTag } from './items.ts';
 import { holdsSent } from './read-form.ts';
 
-/**
- * What a column allows: with unique values a create may be sent again, with an index it can be looked up, and without one
- * it stays in doubt.
- */
-export type KeyPromise = 'unique' | 'indexed' | 'none';
-
 export interface KeyField {
   /** The internal name. */
   readonly column: string;
-  readonly promise: KeyPromise;
+  /**
+   * What it allows: with unique values a create may be sent again, with an index it can be looked up, and without one it
+   * stays in doubt.
+   */
+  readonly promise: 'unique' | 'indexed' | 'none';
 }
 
 /**

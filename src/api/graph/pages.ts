@@ -9,13 +9,6 @@ import { type ServiceResponse, tooLarge } from '../transport.ts';
 import { graphErrors } from './errors.ts';
 import { listPath, toRequest, withTag } from './items.ts';
 
-interface Page<T> {
-  readonly value: readonly T[];
-  readonly nextPath: string | undefined;
-  /** On the last page of changes. */
-  readonly deltaPath: string | undefined;
-}
-
 export interface PageOptions<T> {
   /** Parses an element; throws a SyntaxError, with the reason for the message. */
   readonly parse: (element: JsonObject) => T;
@@ -36,7 +29,7 @@ export async function* pagesOf<T>(path: string, options: PageOptions<T>, client:
   // A service that repeats its pages would be read for ever.
   const seen = new Set([path]);
   for (let next = path; ; seen.add(next)) {
-    const page: Page<T> = await client.send(pageOperation(next, options, client.address, seen));
+    const page = await client.send(pageOperation(next, options, client.address, seen));
     yield page.value;
     if (page.nextPath === undefined) return page.deltaPath;
     next = page.nextPath;
@@ -50,7 +43,12 @@ function pageOperation<T>(
   { parse, purpose, headers = {}, errors = graphErrors, pageMax = pageItems }: PageOptions<T>,
   address: string,
   seen: ReadonlySet<string>,
-): Operation<Page<T>> {
+): Operation<{
+  readonly value: readonly T[];
+  readonly nextPath: string | undefined;
+  /** On the last page of changes. */
+  readonly deltaPath: string | undefined;
+}> {
   const request = toRequest('GET', path);
   return {
     request: { ...request, headers: { ...request.headers, ...headers } },

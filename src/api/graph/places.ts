@@ -20,23 +20,20 @@ function siteOnly(site: string): string {
   return sitePath(site).replace(/:$/, '');
 }
 
-/** The address of a list in the browser. */
-export interface ListAddress {
-  /** `contoso.sharepoint.com` */
-  readonly host: string;
-  /** `host:/sites/x`, or the host for its root site. */
-  readonly site: string;
-  /** The path of the list, decoded: `/sites/x/Lists/Books`. */
-  readonly path: string;
-}
-
 /**
  * Parses the address of a list as the browser shows it, view and query string included:
  * `https://contoso.sharepoint.com/sites/x/Lists/Books/AllItems.aspx?viewid=…`.
  *
  * @throws {Failure} usage
  */
-export function parseListAddress(text: string): ListAddress {
+export function parseListAddress(text: string): {
+  /** `contoso.sharepoint.com` */
+  readonly host: string;
+  /** `host:/sites/x`, or the host for its root site. */
+  readonly site: string;
+  /** The path of the list, decoded: `/sites/x/Lists/Books`. */
+  readonly path: string;
+} {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const names =
     url === undefined
@@ -100,7 +97,10 @@ export async function locate({ site, list }: ListRef, open: () => Promise<Client
   return { site: id, list: await readId(listPath({ site: id, list }), `list "${list}" of site "${site}"`, client) };
 }
 
-async function findByAddress({ host, site, path }: ListAddress, client: Client): Promise<ListRef> {
+async function findByAddress(
+  { host, site, path }: ReturnType<typeof parseListAddress>,
+  client: Client,
+): Promise<ListRef> {
   const id = await readId(siteOnly(site), `site "${site}"`, client);
   const what = `the lists of site "${site}"`;
   const query = `${sitePath(id)}/lists?$select=id,displayName,webUrl&$top=200`;

@@ -92,9 +92,12 @@ function isHiddenNote({ isHidden, isIndexed }: Column): boolean {
   return isHidden && !isIndexed;
 }
 
-type Member = readonly [field: string, value: JsonValue];
-
-function plainField(field: string, value: JsonValue, fields: Fields, columns: readonly Column[]): readonly Member[] {
+function plainField(
+  field: string,
+  value: JsonValue,
+  fields: Fields,
+  columns: readonly Column[],
+): readonly (readonly [field: string, value: JsonValue])[] {
   const column = columnOfField(field, columns);
   if (column === undefined) return isSystemField(field) || field.includes('@') ? [] : [[field, value]];
   if (!isWrittenBack(column)) return [];

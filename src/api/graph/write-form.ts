@@ -6,39 +6,22 @@
 import { type Fields, ownField } from '../../core/item.ts';
 import { type JsonValue, NumberToken, printJson } from '../../core/json.ts';
 import { listNames, nearestName, quoted } from '../../core/text.ts';
-import { type Parsed, parseBoolean, parseJsonText, parseNumber } from '../../core/typed-text.ts';
+import { type FieldForm, type Parsed, parseBoolean, parseJsonText, parseNumber } from '../../core/typed-text.ts';
 import { type Column, columnOfField, fieldName, isReference, isSystemField, takenBy } from './columns.ts';
 import { plainForm } from './read-form.ts';
-
-type Names = 'internal' | 'display';
 
 /** The ids of the persons with a mail address in lower case. */
 export type People = ReadonlyMap<string, readonly number[]>;
 
 export interface FormOptions {
   /** What fields are named by. */
-  readonly names?: Names | undefined;
+  readonly names?: 'internal' | 'display' | undefined;
   /** Divides a text into several values; without it, they are a JSON array. */
   readonly split?: string | undefined;
   /** The decimal separator of numbers in texts. */
   readonly decimal?: '.' | ',' | undefined;
   /** The internal names of columns that get a value elsewhere. */
   readonly filled?: readonly string[] | undefined;
-  readonly readPeople: () => Promise<People>;
-}
-
-/** What becomes of the values of a field. */
-interface FieldForm {
-  /** The name under which they are sent. */
-  readonly name: string;
-  /** Why no text can be a value. */
-  readonly textProblem?: string;
-  readonly fromText: (text: string) => Parsed;
-  readonly fromJson: (value: JsonValue) => Parsed;
-  /** Sets it, with the annotation that an array needs. */
-  readonly put: (fields: Record<string, JsonValue>, value: JsonValue) => void;
-  /** The annotation. */
-  readonly odataType?: string | undefined;
 }
 
 type NameProblem = { readonly problem: string };
@@ -52,12 +35,14 @@ export class ListForm {
   readonly #options: FormOptions;
   readonly #required: readonly Column[];
   readonly #fields = { internal: new Map<string, Field>(), display: new Map<string, Field>() };
+  readonly #readPeople: () => Promise<People>;
   #people: People | undefined;
   #needsPeople = false;
 
-  constructor(columns: readonly Column[], options: FormOptions) {
+  constructor(columns: readonly Column[], options: FormOptions, readPeople: () => Promise<People>) {
     this.columns = columns;
     this.#options = options;
+    this.#readPeople = readPeople;
     const { filled = [] } = options;
     this.#required = columns.filter(
       ({ name, isRequired, isWritable, isHidden, hasDefault }) =>
@@ -66,7 +51,7 @@ export class ListForm {
   }
 
   /** Finds the field for a name as it was typed; or why there is none. */
-  field(typed: string, names: Names = this.#options.names ?? 'internal'): Field {
+  field(typed: string, names = this.#options.names ?? 'internal'): Field {
     let found = this.#fields[names].get(typed);
     if (found === undefined) {
       found = this.#makeField(typed, names);
@@ -83,7 +68,7 @@ export class ListForm {
   fields(
     members: Iterable<readonly [string, JsonValue]>,
     texts?: ReadonlySet<string>,
-    names?: Names,
+    names?: FormOptions['names'],
   ): { readonly fields: Fields; readonly problems: readonly NameProblem[] } {
     const fields: Record<string, JsonValue> = {};
     const problems: NameProblem[] = [];
@@ -152,14 +137,14 @@ export class ListForm {
 
   /** @throws {Failure} as `Client.send` */
   async complete(): Promise<void> {
-    if (this.isIncomplete) this.#people = await this.#options.readPeople();
+    if (this.isIncomplete) this.#people = await this.#readPeople();
   }
 
   #typedName({ name, displayName }: Column): string {
     return this.#options.names === 'display' ? displayName : name;
   }
 
-  #makeField(typed: string, names: Names): Field {
+  #makeField(typed: string, names: 'internal' | 'display'): Field {
     const base = typed.endsWith(typeSuffix) ? this.field(typed.slice(0, -typeSuffix.length), names) : undefined;
     if (base !== undefined && 'put' in base && base.odataType !== undefined) {
       return annotationForm(base.name + typeSuffix, base.odataType);

@@ -1,7 +1,6 @@
 /** `listctl items list`, which only Microsoft Graph supports. */
 import { Option } from 'commander';
 import type { Client } from '../../api/client.ts';
-import type { Equality } from '../../api/graph/columns.ts';
 import { addHelpNotes, type SetUp, serviceExits } from '../../cli/command.ts';
 import { collect } from '../../cli/field-flags.ts';
 import type { Print } from '../../cli/output.ts';
@@ -63,7 +62,7 @@ async function listItems(session: Session, flags: ListFlags): Promise<void> {
   await session.output.printing({ ...view, ...columns }, true, async (print) => {
     const list = await oneList(session.settings);
     const client = await session.service.client();
-    const filter = await readFilter({ filter: flags.filter, conditions, select }, list, client);
+    const filter = await readFilter(conditions, flags.filter, select, list, client);
     const { itemPages } = await import('../../api/graph/pages.ts');
     const count = await printPages(itemPages(list, { filter, select, limit, nonIndexed }, client), print, session);
     if (count === 0) await session.messages.notice(filter === undefined ? 'the list is empty' : 'no item matches');
@@ -89,7 +88,7 @@ async function printPages(
   return count;
 }
 
-function parseWhere(text: string): Equality {
+function parseWhere(text: string): { readonly column: string; readonly value: string } {
   const at = text.indexOf('=');
   if (at > 0) return { column: text.slice(0, at), value: text.slice(at + 1) };
   throw new Failure('usage', `invalid --where "${text}": expected COLUMN=VALUE`, {
@@ -97,22 +96,18 @@ function parseWhere(text: string): Equality {
   });
 }
 
-interface Selection {
-  readonly filter: string | undefined;
-  readonly conditions: readonly Equality[];
-  readonly select: readonly string[] | undefined;
-}
-
 /** The filter of all conditions; reads the columns of the list only where their types matter. */
 async function readFilter(
-  { filter, conditions, select = [] }: Selection,
+  conditions: readonly ReturnType<typeof parseWhere>[],
+  filter: string | undefined,
+  select: readonly string[] | undefined,
   list: ListRef,
   client: Client,
 ): Promise<string | undefined> {
   const { checkSelect, equalityFilter, readColumns } = await import('../../api/graph/columns.ts');
   let read: ReturnType<typeof readColumns> | undefined;
   const columns = () => (read ??= readColumns(list, client));
-  await checkSelect(select, columns);
+  await checkSelect(select ?? [], columns);
   if (conditions.length === 0) return filter;
   const equal = equalityFilter(conditions, await columns());
   if (filter === undefined) return equal;
