@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { reportBadRows } from '../bulk/check-input.ts';
 import { type BulkFlags, parseReadingFlags, type RunLimits } from '../bulk/flags.ts';
-import { bootId, type RecordFile, runOrigin } from '../bulk/record.ts';
+import { bootId, type journalFiles, runOrigin } from '../bulk/record.ts';
 import { whileShown } from '../bulk/report.ts';
 import { removeRun } from '../bulk/runs.ts';
 import type { ListNames } from '../cli/run-settings.ts';
@@ -17,14 +17,7 @@ import { findFormat } from '../rows/read.ts';
 import { findRunsDirectory } from '../settings/directories.ts';
 import type { GraphList } from './graph.ts';
 import { type Manifest, type ManifestOptions, readManifest } from './manifest.ts';
-import {
-  checkJournal,
-  journalPath,
-  type RecoveredRun,
-  type RunJournal,
-  readRunJournal,
-  recoverRun,
-} from './recover.ts';
+import { checkJournal, journalPath, type RunJournal, readRunJournal, recoverRun } from './recover.ts';
 import type { State, Target } from './state.ts';
 import { backupPath, readState, versionAt, writeState } from './state-file.ts';
 
@@ -124,7 +117,7 @@ function wordsFor(name: string, flags: ManifestFlags, { settings: { sources } }:
 }
 
 /** A state file, and the files next to it. */
-export function stateFilePaths(path: string): RecordFile {
+export function stateFilePaths(path: string): ReturnType<typeof journalFiles> {
   return { path, endings: ['.journal', '.bak', '.lock'] };
 }
 
@@ -168,7 +161,7 @@ export async function readUnlockedState(path: string, session: Session): Promise
 }
 
 /** Reads again if another process wrote the next version between two reads. */
-async function readStable(path: string, triesLeft: number): Promise<StateOnDisk> {
+async function readStable(path: string, triesLeft: number): ReturnType<typeof readWithJournal> {
   const before = versionAt(path);
   try {
     return await readWithJournal(path);
@@ -178,14 +171,8 @@ async function readStable(path: string, triesLeft: number): Promise<StateOnDisk>
   }
 }
 
-interface StateOnDisk {
-  readonly state: State | undefined;
-  readonly journal: RunJournal | undefined;
-  /** The state with the results of an interrupted run. */
-  readonly recovered: RecoveredRun | undefined;
-}
-
-async function readWithJournal(path: string): Promise<StateOnDisk> {
+/** Reads a state and its journal; `recovered` is the state with the results of an interrupted run. */
+async function readWithJournal(path: string) {
   const state = readState(path);
   const journal = await readRunJournal(journalPath(path), { boot: bootId() });
   if (state === undefined) refuseRemains(path, journal);
@@ -205,7 +192,7 @@ async function recoverState(path: string, session: Session): Promise<State | und
   return written;
 }
 
-function formatRecovered({ done, inDoubt }: RecoveredRun): string {
+function formatRecovered({ done, inDoubt }: ReturnType<typeof recoverRun>): string {
   return `${countOf(done, 'step')} applied${inDoubt === 0 ? '' : `, ${inDoubt} in doubt`}`;
 }
 

@@ -20,13 +20,6 @@ export interface RunJournal {
   readonly results: ReadonlyMap<number, Pick<KnownItem, 'id' | 'etag'>>;
 }
 
-/** A state after its run, and the number of steps with each result; the others are planned again. */
-export interface RecoveredRun {
-  readonly state: State;
-  readonly done: number;
-  readonly inDoubt: number;
-}
-
 export function journalPath(statePath: string): string {
   return `${statePath}.journal`;
 }
@@ -99,9 +92,13 @@ export function withLearned(state: State, { learned }: Pick<Plan, 'learned'>, no
  * run is returned as it is.
  *
  * @param journal that of the run; undefined if no step was sent
+ * @returns also the number of steps with each result; the others are planned again
  * @throws {Failure} local-file, if the steps of the state are not those in the journal
  */
-export function recoverRun(state: State, journal: RunJournal | undefined): RecoveredRun {
+export function recoverRun(
+  state: State,
+  journal: RunJournal | undefined,
+): { readonly state: State; readonly done: number; readonly inDoubt: number } {
   const { run, ...settled } = state;
   if (run === undefined) return { state, done: 0, inDoubt: 0 };
   if (journal === undefined) return { state: settled, done: 0, inDoubt: 0 };

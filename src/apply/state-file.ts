@@ -209,14 +209,8 @@ function damaged(path: string, reason: string): Failure {
   });
 }
 
-interface Head {
-  readonly lineage: string;
-  readonly serial: number;
-  readonly hasRun: boolean;
-}
-
 /** Reads the head of a state that others may have formatted in another way. */
-function parseHead(path: string): Head | undefined {
+function parseHead(path: string): ReturnType<typeof readHead> {
   const bytes = readFile(path);
   if (bytes === undefined) return undefined;
   const { lineage, serial, run } = checkBytes(bytes, path);
@@ -224,7 +218,9 @@ function parseHead(path: string): Head | undefined {
 }
 
 /** Reads the head of a state without the rest; undefined if the file is missing or not as listctl writes it. */
-function readHead(path: string): Head | undefined {
+function readHead(
+  path: string,
+): { readonly lineage: string; readonly serial: number; readonly hasRun: boolean } | undefined {
   const [, lineage, serial, run] =
     /^\s*\{\s*"version"\s*:\s*1\s*,\s*"lineage"\s*:\s*"([0-9a-f]{32})"\s*,\s*"serial"\s*:\s*([1-9][0-9]{0,14})\s*,\s*("run"\s*:)?/.exec(
       readStart(path),

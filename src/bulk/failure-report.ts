@@ -6,11 +6,11 @@ import { absolutePath } from '../core/files.ts';
 import { openSpool } from '../core/spool.ts';
 import { countOf, printable } from '../core/text.ts';
 import { descriptorNamed, type OutputFile, openOutput } from '../core/write-file.ts';
-import type { ReportTarget } from './flags.ts';
+import type { RunLimits } from './flags.ts';
 import { batched, failureOf } from './outputs.ts';
 
 /** The files of `--report`, by a name for messages. */
-export function reportFiles(targets: readonly ReportTarget[]): Readonly<Record<string, string | undefined>> {
+export function reportFiles(targets: RunLimits['reports']): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries(targets.map(({ format, file }) => [`--report ${format}`, file]));
 }
 
@@ -28,18 +28,6 @@ export interface FailureReport {
   ended(counts: { readonly done: number; readonly left: number }): void;
 }
 
-/** A row or step, or the command as a whole. */
-interface Case {
-  readonly name: string;
-  readonly failure: Failure;
-}
-
-/** Writes the cases of a command in a format. */
-interface Writer {
-  add(each: Case): void;
-  text(): Iterable<string>;
-}
-
 /**
  * Opens the reports, before anything is sent. They are written when the command ends; the failure that it ends with is
  * in them if it is not that of rows or steps.
@@ -47,7 +35,7 @@ interface Writer {
  * @throws {Failure} usage, if results go to the same output; local-file
  */
 export async function openFailureReport(
-  targets: readonly ReportTarget[],
+  targets: RunLimits['reports'],
   of: Reported,
   session: Session,
 ): Promise<FailureReport> {
@@ -78,7 +66,7 @@ async function openTarget(file: string | undefined, session: Session): Promise<O
 const sums: ReadonlySet<string> = new Set(['incomplete', 'in-doubt', 'usage', 'conflict']);
 
 class Report implements FailureReport {
-  readonly writers: Writer[] = [];
+  readonly writers: (Annotations | JunitSuite)[] = [];
   readonly counts = { failed: 0, done: 0, left: 0 };
   readonly #command: string;
   #hasEnded = false;
@@ -88,7 +76,7 @@ class Report implements FailureReport {
   }
 
   add(failure: Failure): void {
-    this.#write({ name: nameOf(failure, this.#command), failure });
+    this.#write(failure);
   }
 
   ended({ done, left }: { readonly done: number; readonly left: number }): void {
@@ -100,12 +88,13 @@ class Report implements FailureReport {
     this.#hasEnded = true;
     const failure = error instanceof Failure ? error : new Failure('incomplete', stopText(error));
     if (this.counts.failed > 0 && sums.has(failure.kind)) return;
-    this.#write({ name: nameOf(failure, this.#command), failure });
+    this.#write(failure);
   }
 
-  #write(each: Case): void {
+  #write(failure: Failure): void {
     this.counts.failed += 1;
-    for (const writer of this.writers) writer.add(each);
+    const name = nameOf(failure, this.#command);
+    for (const writer of this.writers) writer.add(name, failure);
   }
 }
 
@@ -125,29 +114,29 @@ function nameOf({ details: { about = {} } }: Failure, command: string): string {
 const annotationsMax = 10;
 
 /** Workflow commands of GitHub Actions. */
-class Annotations implements Writer {
+class Annotations {
   readonly #file: string | undefined;
-  readonly #cases: Case[] = [];
+  readonly #lines: string[] = [];
   #count = 0;
 
   constructor(file: string | undefined) {
     this.#file = file;
   }
 
-  add(each: Case): void {
+  add(name: string, failure: Failure): void {
     this.#count += 1;
-    if (this.#cases.length < annotationsMax) this.#cases.push(each);
+    if (this.#lines.length < annotationsMax) this.#lines.push(this.#line(name, failure));
   }
 
   *text(): Generator<string> {
     const isAll = this.#count <= annotationsMax;
-    for (const each of isAll ? this.#cases : this.#cases.slice(0, -1)) yield this.#line(each);
+    yield* isAll ? this.#lines : this.#lines.slice(0, -1);
     if (isAll) return;
     const more = countOf(this.#count - annotationsMax + 1, 'more failure');
     yield `::error title=listctl::${escapeData(`${more}: see the log`)}\n`;
   }
 
-  #line({ name, failure }: Case): string {
+  #line(name: string, failure: Failure): string {
     const { line, column, columnName } = failure.details.about ?? {};
     // The column of a table is not a place in a line.
     const properties = { file: this.#file, line, col: columnName === undefined ? column : undefined, title: name };
@@ -176,7 +165,7 @@ function escapeProperty(text: string): string {
 }
 
 /** JUnit XML, as GitLab, Jenkins and Azure Pipelines read it. */
-class JunitSuite implements Writer {
+class JunitSuite {
   readonly #of: Reported;
   readonly #counts: Report['counts'];
   readonly #spool = openSpool();
@@ -187,7 +176,7 @@ class JunitSuite implements Writer {
     this.#counts = counts;
   }
 
-  add({ name, failure }: Case): void {
+  add(name: string, failure: Failure): void {
     const { message, kind, details } = failure;
     const element = kind === 'in-doubt' ? 'error' : 'failure';
     if (element === 'error') this.#errors += 1;

@@ -53,7 +53,8 @@ export interface RunLimits {
   readonly rejects: string | undefined;
   /** `-` is stdout. */
   readonly summaryJson: string | undefined;
-  readonly reports: readonly ReportTarget[];
+  /** Where to report failures; without a file, on stderr. */
+  readonly reports: readonly { readonly format: (typeof reportFormats)[number]; readonly file: string | undefined }[];
   readonly lockWaitMs: number;
   readonly breakLock: boolean;
 }
@@ -218,19 +219,13 @@ export function parsePaceFlags(flags: BulkFlags): RunLimits {
 
 const reportFormats = ['github', 'junit'] as const;
 
-/** Where to report; without a file, to stderr. */
-export interface ReportTarget {
-  readonly format: (typeof reportFormats)[number];
-  readonly file: string | undefined;
-}
-
 /**
  * Parses the values of `--report`: `github`, `github=FILE` or `junit=FILE`.
  *
  * @throws {Failure} usage
  */
-function parseReports(texts: readonly string[] = []): readonly ReportTarget[] {
-  const targets = texts.map((text): ReportTarget => {
+function parseReports(texts: readonly string[] = []): RunLimits['reports'] {
+  const targets = texts.map((text) => {
     const [name = '', ...rest] = text.split('=');
     const format = reportFormats.find((each) => each === name);
     const file = rest.length === 0 ? undefined : rest.join('=');

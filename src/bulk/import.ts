@@ -34,7 +34,6 @@ import { IdSet, type KeyedRow, keyDeriver, ownKeys, refuseDuplicateKeys, refuseR
 import { noSummary, openRejectsFile, openRejectsOutput, openSummary, refuseSummary, type Summary } from './outputs.ts';
 import { createRowSender, type RunPlan, toOperation } from './plan.ts';
 import {
-  type CommandFiles,
   checkJournalPath,
   identityOf,
   journalFiles,
@@ -277,7 +276,7 @@ function sameItem(earlier: KeyedRow, row: KeyedRow): Failure {
 const noRecordNotice =
   'warning: without a journal this run cannot be resumed or undone, and its results are not recorded';
 
-function filesOf(from: string, { rejects, journal, summaryJson, reports }: BulkOptions): CommandFiles {
+function filesOf(from: string, { rejects, journal, summaryJson, reports }: BulkOptions) {
   return {
     inputs: { '--from': from === '-' ? undefined : from },
     records: { '--journal': journal === undefined ? undefined : journalFiles(journal) },

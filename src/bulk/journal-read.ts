@@ -313,17 +313,12 @@ export async function* journalRecords(
   }
 }
 
-/** A row that is done. */
-export interface DoneRow {
-  readonly row: number;
-  /** Undefined if the row was resolved as applied without an id. */
-  readonly id: string | undefined;
-  /** The entity tag of the item at that time. */
-  readonly etag: string | undefined;
-}
-
-/** The row that a record completes; undefined for any other record. */
-export function doneRow(record: JournalRecord): DoneRow | undefined {
+/**
+ * The row that a record completes; undefined for any other record.
+ *
+ * @returns `etag`, the entity tag of the item at that time; no `id` if the row was resolved as applied without one
+ */
+export function doneRow(record: JournalRecord) {
   if (record[0] === 'D') return { row: record[1], id: record[2], etag: record[3] ?? undefined };
   if (record[0] !== 'R' || record[2] !== 'applied') return undefined;
   return { row: record[1], id: record[3] === '' ? undefined : record[3], etag: undefined };

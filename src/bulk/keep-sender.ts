@@ -3,11 +3,10 @@ import type { AttemptResult, Client, NotDone, RequestAttempts } from '../api/cli
 import { Failure } from '../core/errors.ts';
 import { type Fields, type Item, type ListRef, ownField, strongTag } from '../core/item.ts';
 import { objectFrom } from '../core/json.ts';
-import type { Row } from '../rows/types.ts';
 import type { EarlierFile } from './earlier-values.ts';
 import { IdSet } from './keys.ts';
 import type { Sender } from './outcome.ts';
-import { createRowSender, doneIfMissing, isMissing, type SentResult, toOperation } from './plan.ts';
+import { createRowSender, doneIfMissing, isMissing, type SentResult, type SentRow, toOperation } from './plan.ts';
 
 interface KeepOptions {
   readonly action: 'update' | 'delete';
@@ -19,8 +18,6 @@ interface KeepOptions {
   /** Picks the values of the named fields, in the form in which they can be written back. */
   readonly valuesOf?: ((fields: Fields, names: readonly string[]) => Fields) | undefined;
 }
-
-type SentRow = Pick<Row, 'number'> & Partial<Pick<Row, 'id' | 'fields'>>;
 
 /** Makes the sender; each row takes two requests. */
 export function createKeepingSender<R extends SentRow>(options: KeepOptions): Sender<R, SentResult> {

@@ -61,20 +61,19 @@ export function rowKeys(): () => string {
   };
 }
 
-/** The list of derived keys. */
-export interface KeyScope extends ListRef {
-  /** The normalized address, from `runOrigin`. */
-  readonly origin: string;
-}
-
 /**
  * Derives an idempotency key: the same parts in the same list give the same key on every machine. It looks like a random
  * key, 26 letters with 130 bits of a SHA-256.
  *
  * A service that honors keys replays its first response even if the item was deleted since. To create an item again on
  * purpose, `parts` must differ.
+ *
+ * @param scope.origin the normalized address, from `runOrigin`
  */
-export function derivedKey({ origin, site, list }: KeyScope, ...parts: readonly (string | number)[]): string {
+export function derivedKey(
+  { origin, site, list }: ListRef & { readonly origin: string },
+  ...parts: readonly (string | number)[]
+): string {
   const digest = hash('sha256', JSON.stringify(['listctl key', origin, site, list, ...parts]), 'buffer');
   return toLetters(digest).toString('latin1', 0, keyLength);
 }
@@ -198,7 +197,11 @@ const flag = '--idempotency-key-from';
  *
  * @throws {Failure} usage, if the column does not exist
  */
-export function keyDeriver(source: KeySource, file: RowsFile, scope: KeyScope): (row: KeyedRow) => string {
+export function keyDeriver(
+  source: KeySource,
+  file: RowsFile,
+  scope: Parameters<typeof derivedKey>[0],
+): (row: KeyedRow) => string {
   if (source.kind === 'row') {
     return ({ number, fields = {} }) => derivedKey(scope, 'row', number, payloadDigest(undefined, fields));
   }
@@ -290,20 +293,18 @@ async function firstWith(
   return undefined;
 }
 
-/** Keys in a column of the input itself, which becomes the field that keys are written into. */
-export interface OwnKeys {
-  /** Reading it over every shard checks that each row has a key, and no two the same; see `refuseRepeated`. */
-  readonly file: RowsFile;
-  /** Whether the rows read so far have keys. */
-  isFound(): boolean;
-}
-
 /**
- * Finds keys in the field of a `--key-field`: every row has one, or no row has.
+ * Finds keys in a column of the input itself, which becomes the field of a `--key-field`: every row has one, or none has.
  *
  * @param problemOf why a value cannot be a key; undefined if it can
+ * @returns `file`, which checks, when it is read over every shard, that each row has a key, and no two the same (see
+ *   `refuseRepeated`); and whether the rows read so far have keys
  */
-export function ownKeys(file: RowsFile, field: string, problemOf: (value: JsonValue) => string | undefined): OwnKeys {
+export function ownKeys(
+  file: RowsFile,
+  field: string,
+  problemOf: (value: JsonValue) => string | undefined,
+): { readonly file: RowsFile; isFound(): boolean } {
   const { header, options } = file;
   const fieldOf = (name: string) => {
     const typed = options.rename.get(name) ?? name;

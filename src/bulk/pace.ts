@@ -341,8 +341,7 @@ export class Pace {
    */
   ended(stamp: number, end: PaceEnd, nowMs: number, retryAfterMs?: number, budget?: Budget): void {
     this.#inFlight -= 1;
-    const response = { stamp, isAccepted: end === 'accepted', budget, left: this.#left() };
-    if (this.#budget.record(response, nowMs)) this.#applyRate(nowMs);
+    if (this.#budget.record(stamp, end === 'accepted', budget, this.#left(), nowMs)) this.#applyRate(nowMs);
     switch (end) {
       case 'accepted':
         this.#breaker.succeeded(stamp, nowMs);

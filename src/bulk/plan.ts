@@ -54,17 +54,18 @@ export interface KnownResults<R> {
   readonly failure: Failure | undefined;
 }
 
-/** A deleted item. */
-export type DeletedItem = { readonly id: string };
-
 /** Makes the request that deletes an item; its result is the id. */
-export function deleteById(items: ItemOperations, ref: ItemRef, ifMatch?: string): Operation<DeletedItem> {
+export function deleteById(items: ItemOperations, ref: ItemRef, ifMatch?: string): Operation<{ readonly id: string }> {
   const operation = items.delete(ref, ifMatch);
-  const read: Operation<DeletedItem>['read'] = (response) => {
-    operation.read(response);
-    return { id: ref.id };
+  return {
+    ...operation,
+    read: (response) => {
+      operation.read(response);
+      return { id: ref.id };
+    },
+    check: undefined,
+    lookUp: undefined,
   };
-  return { ...operation, read, check: undefined, lookUp: undefined };
 }
 
 /** Turns a "not found" into a success with this value. */
@@ -80,10 +81,11 @@ export function isMissing(step: AttemptResult<unknown>): boolean {
 }
 
 /** The item, or the id of a deleted one. */
-export type SentResult = Item | DeletedItem;
+export type SentResult = Item | { readonly id: string };
 
 /** A row of a file, of which only good ones are sent, or a step of a plan, with the entity tag that its item must have. */
-type SentRow = Pick<Row, 'number'> & Partial<Pick<Row, 'id' | 'fields'>> & { readonly etag?: string | undefined };
+export type SentRow = Pick<Row, 'number'> &
+  Partial<Pick<Row, 'id' | 'fields'>> & { readonly etag?: string | undefined };
 
 /** Makes the request of a row; `given` takes the id of a created item. */
 export function toOperation(

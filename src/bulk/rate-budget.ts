@@ -24,15 +24,6 @@ const measured = { ms: 1000, requests: 3, longMs: 5000 } as const;
 /** By how much one measurement may raise the cost: another client may have spent much at once. */
 const costGrowthMax = 4;
 
-interface ResponseInfo {
-  /** When its request started. */
-  readonly stamp: number;
-  readonly isAccepted: boolean;
-  readonly budget: Budget | undefined;
-  /** The requests that the run still has to send: a budget that is enough for them is not spread. */
-  readonly left: number;
-}
-
 /**
  * The rate, in requests a second, that a service's budget allows: the rest of a window is spread over what remains of it.
  * Units are not requests, and others may spend them too, so that the cost of a request is measured, theirs included. A
@@ -66,8 +57,14 @@ export class RateBudget {
     this.#starts += 1;
   }
 
-  /** Records a response; returns whether the rate has changed. */
-  record({ stamp, isAccepted, budget, left }: ResponseInfo, nowMs: number): boolean {
+  /**
+   * Records a response.
+   *
+   * @param stamp when its request started
+   * @param left the requests that the run still has to send: a budget that is enough for them is not spread
+   * @returns whether the rate has changed
+   */
+  record(stamp: number, isAccepted: boolean, budget: Budget | undefined, left: number, nowMs: number): boolean {
     const hasExpired = this.expire(nowMs);
     if (budget !== undefined && budget.resetMs <= windowMaxMs) return this.#spread(budget, left, nowMs) || hasExpired;
     if (!isAccepted) return hasExpired;

@@ -32,23 +32,25 @@ import {
   runPath,
 } from './runs.ts';
 
-/** The files of a command line: the flag or argument and the path as typed. */
-export interface CommandFiles {
-  readonly inputs?: Readonly<Record<string, string | undefined>>;
-  readonly records?: Readonly<Record<string, RecordFile | undefined>>;
-  readonly outputs?: Readonly<Record<string, string | undefined>>;
-}
-
-/** A journal or a state, and the suffixes of the files that belong to it. */
-export type RecordFile = { readonly path: string; readonly endings: readonly string[] };
-
 /**
  * Refuses an output file that is also another file of the command, under any name, an open standard stream, or a file
  * that listctl writes beside another.
  *
+ * @param files the paths as typed, by their flag or argument; of a journal or a state with the suffixes of its other files
  * @throws {Failure} usage
  */
-export function refuseSameFile({ inputs = {}, records = {}, outputs = {} }: CommandFiles, host: Host): void {
+export function refuseSameFile(
+  {
+    inputs = {},
+    records = {},
+    outputs = {},
+  }: {
+    readonly inputs?: Readonly<Record<string, string | undefined>>;
+    readonly records?: Readonly<Record<string, ReturnType<typeof journalFiles> | undefined>>;
+    readonly outputs?: Readonly<Record<string, string | undefined>>;
+  },
+  host: Host,
+): void {
   const seen = new Map<string, string>();
   for (const [name, path] of named(inputs)) add(seen, name, absolutePath(path, host));
   // After the inputs, since an input may be standard input under another name.
@@ -116,17 +118,6 @@ function identify(path: string): string | undefined {
   }
 }
 
-/** The identity of a run, and the place of its journal. */
-export interface RunPlace {
-  /** 64 hex digits. */
-  readonly identity: string;
-  /** The absolute path of `--journal`; undefined for the state directory. */
-  readonly journal: string | undefined;
-  readonly typedJournal?: string | undefined;
-  /** Finds the run to resume in the directory of runs if none has the identity. */
-  readonly findOther?: ((directory: string) => Promise<RunFile | undefined>) | undefined;
-}
-
 /** A run under lock that can be started or resumed. */
 export interface RunRecord {
   readonly before: Replay | undefined;
@@ -189,7 +180,7 @@ function isRegularOrMissing(path: string): boolean {
 }
 
 /** A journal and the suffixes of its other files. */
-export function journalFiles(path: string): RecordFile {
+export function journalFiles(path: string): { readonly path: string; readonly endings: readonly string[] } {
   return { path, endings: ['.lock', '.before'] };
 }
 
@@ -219,7 +210,15 @@ export function startSession(limit: number, { host: { clock }, command }: Sessio
  * @throws {Failure} locked; local-file
  */
 export async function openRecord(
-  place: RunPlace,
+  place: {
+    /** 64 hex digits. */
+    readonly identity: string;
+    /** The absolute path of `--journal`; undefined for the state directory. */
+    readonly journal: string | undefined;
+    readonly typedJournal?: string | undefined;
+    /** Finds the run to resume in the directory of runs if none has the identity. */
+    readonly findOther?: ((directory: string) => Promise<RunFile | undefined>) | undefined;
+  },
   options: Pick<RunLimits, 'lockWaitMs' | 'breakLock'> & { readonly restart?: boolean },
   session: Session,
 ): Promise<RunRecord> {
@@ -296,7 +295,7 @@ async function takeRunLock(
 /** Finds the previous run in the directory of runs, and locks it. */
 async function lastRun(
   directory: string,
-  { identity, findOther }: RunPlace,
+  { identity, findOther }: Parameters<typeof openRecord>[0],
   restarts: boolean,
   lock: (path: string) => Promise<void>,
   host: Host,

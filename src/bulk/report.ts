@@ -205,49 +205,45 @@ export async function whileShown<T>(
 }
 
 /** The progress of a run on stderr. */
-export interface Progress {
-  /** Clears the bar until the next redraw, so that something else can be written. */
-  clear(): void;
-  end(): void;
-}
+type Progress = Pick<ProgressDisplay, 'clear' | 'end'>;
 
 const lineMs = 10_000;
 
 /** The time of which the rate is shown, and the shortest time that gives one, in milliseconds. */
 const rateMs = { window: 5000, least: 1000 } as const;
 
-/** The rate of the last seconds, without the time in which nothing was sent. */
-class RecentRate {
-  readonly #samples: { readonly atMs: number; readonly sendingMs: number; readonly count: number }[] = [];
-
-  /**
-   * Takes the number of rows done so far, and how long the run was paused so far.
-   *
-   * @returns rows per second; undefined if it is too early to tell
-   */
-  add(count: number, pausedMs: number, nowMs: number): number | undefined {
-    this.#samples.push({ atMs: nowMs, sendingMs: nowMs - pausedMs, count });
-    while ((this.#samples[1]?.atMs ?? Number.POSITIVE_INFINITY) <= nowMs - rateMs.window) this.#samples.shift();
-    const [first] = this.#samples;
+/**
+ * Measures the rate of the last seconds, without the time in which nothing was sent: from the number of rows done so far,
+ * and how long the run was paused so far. Returns rows per second; undefined if it is too early to tell.
+ */
+function createRateMeter(): (count: number, pausedMs: number, nowMs: number) => number | undefined {
+  const samples: { readonly atMs: number; readonly sendingMs: number; readonly count: number }[] = [];
+  return (count, pausedMs, nowMs) => {
+    samples.push({ atMs: nowMs, sendingMs: nowMs - pausedMs, count });
+    while ((samples[1]?.atMs ?? Number.POSITIVE_INFINITY) <= nowMs - rateMs.window) samples.shift();
+    const [first] = samples;
     const sendingMs = nowMs - pausedMs - (first?.sendingMs ?? 0);
     return sendingMs < rateMs.least ? undefined : ((count - (first?.count ?? 0)) * 1000) / sendingMs;
-  }
+  };
 }
 
-/** A run whose progress is shown. */
-interface WatchedRun {
-  readonly running: Pick<Run<never, never>, 'inFlight' | 'isStopping' | 'settled'>;
-  readonly pace: Pace;
-  /** The rows of this session. */
-  readonly toDo: number;
-}
-
-/** Starts to show the progress of a run. */
-export function openProgress(watched: WatchedRun, session: Session): Progress {
+/**
+ * Starts to show the progress of a run.
+ *
+ * @param watched.toDo the rows of this session
+ */
+export function openProgress(
+  watched: {
+    readonly running: Pick<Run<never, never>, 'inFlight' | 'isStopping' | 'settled'>;
+    readonly pace: Pace;
+    readonly toDo: number;
+  },
+  session: Session,
+): Progress {
   const { clock } = session.host;
   if (session.messages.isQuiet || session.messages.isJsonWanted) return nothingShown;
-  const rate = new RecentRate();
-  const shown = () => shownOf(watched, rate, clock.monotonicMs());
+  const measure = createRateMeter();
+  const shown = () => shownOf(watched, measure, clock.monotonicMs());
   shown();
   const display = openDisplay(shown, session);
   if (display !== undefined) return display;
@@ -258,9 +254,13 @@ export function openProgress(watched: WatchedRun, session: Session): Progress {
 
 const nothingShown: Progress = { clear: () => {}, end: () => {} };
 
-function shownOf({ running, pace, toDo }: WatchedRun, rate: RecentRate, nowMs: number): RunProgressShown {
+function shownOf(
+  { running, pace, toDo }: Parameters<typeof openProgress>[0],
+  measure: ReturnType<typeof createRateMeter>,
+  nowMs: number,
+): RunProgressShown {
   const { settled, failed, inDoubt } = running.settled;
-  const recent = rate.add(settled, pace.pausedMs(nowMs), nowMs);
+  const recent = measure(settled, pace.pausedMs(nowMs), nowMs);
   const reason = running.isStopping ? stoppingText(running.inFlight) : reasonOf(pace, nowMs);
   const ratePerSecond = reason === undefined ? recent : undefined;
   const leftMs = ratePerSecond === undefined ? undefined : ((toDo - settled) / ratePerSecond) * 1000;

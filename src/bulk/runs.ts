@@ -81,17 +81,14 @@ export function runPath(directory: string, run: string, identity: string): strin
   return join(directory, `${run}.${identity.slice(0, identityDigits)}.journal`);
 }
 
-/** Which runs are listed: the newest of those that started since a time. */
-interface RunRange {
-  readonly sinceMs?: number | undefined;
-  readonly limit?: number | undefined;
-}
-
-/** Lists the runs in a directory, newest first. A run in progress is listed as if it stopped now. */
+/**
+ * Lists the runs in a directory, newest first: at most `limit` of those that started since a time. A run in progress is
+ * listed as if it stopped now.
+ */
 export async function listRuns(
   directory: string,
   options: ReplayOptions,
-  { sinceMs = 0, limit }: RunRange = {},
+  { sinceMs = 0, limit }: { readonly sinceMs?: number | undefined; readonly limit?: number | undefined } = {},
 ): Promise<readonly ListedRun[]> {
   const listed: ListedRun[] = [];
   const files = runFiles(directory, options.io ?? fileIo).filter(({ run }) => (timeOf(run) ?? 0) >= sinceMs);

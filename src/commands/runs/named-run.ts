@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import type { JournalHeader, RowCounts } from '../../bulk/journal-format.ts';
 import { fileIo, readHeader } from '../../bulk/journal-lines.ts';
-import { type DoneRow, doneRow, journalRecords, type Replay, readJournal } from '../../bulk/journal-read.ts';
+import { doneRow, journalRecords, type Replay, readJournal } from '../../bulk/journal-read.ts';
 import { bootId, isAmongRuns, journalLock, runOrigin } from '../../bulk/record.ts';
 import {
   countUndone,
@@ -153,8 +153,11 @@ export async function undoneRows(path: string, { run }: JournalHeader, host: Hos
 }
 
 /** The item of a row that is done. */
-export interface DoneItem extends DoneRow {
+export interface DoneItem {
+  readonly row: number;
   readonly id: string;
+  /** Its entity tag at that time. */
+  readonly etag: string | undefined;
   /** Why the id is not valid: as returned by the service, or changed in the journal. */
   readonly problem: Failure | undefined;
 }
