@@ -181,12 +181,6 @@ const showCommand: CommandSpec = {
   },
 };
 
-interface ImportFlags extends ManifestFlags {
-  readonly from?: string;
-  readonly all?: boolean;
-  readonly force?: boolean;
-}
-
 const importCommand: CommandSpec = {
   name: 'import',
   summary: 'import existing items',
@@ -199,11 +193,7 @@ const importCommand: CommandSpec = {
     addLockOptions(command);
     command
       .argument('[key=id...]', 'keys in the manifest, each with the id of its item')
-      .action(
-        inSession(context, async (session, manifest: string, texts: readonly string[], flags: ImportFlags) =>
-          importExisting(manifest, texts, flags, session),
-        ),
-      );
+      .action(inSession(context, importExisting));
     addHelpNotes(command, {
       examples: [
         'listctl state import manifest.yaml "Buy milk=17"',
@@ -216,11 +206,12 @@ const importCommand: CommandSpec = {
 };
 
 async function importExisting(
+  session: Session,
   manifest: string,
   texts: readonly string[],
-  { from, all = false, force = false, ...flags }: ImportFlags,
-  session: Session,
+  options: ManifestFlags & { readonly from?: string; readonly all?: boolean; readonly force?: boolean },
 ): Promise<void> {
+  const { from, all = false, force = false, ...flags } = options;
   const given = [all && '--all', from !== undefined && '--from', texts.length > 0 && 'KEY=ID'].filter((each) => each);
   if (given.length !== 1) {
     const message =
@@ -303,10 +294,6 @@ const forgetCommand: CommandSpec = {
   },
 };
 
-interface ResolveFlags extends ManifestFlags {
-  readonly force?: boolean;
-}
-
 const resolveCommand: CommandSpec = {
   name: 'resolve',
   summary: 'resolve an item in doubt',
@@ -316,11 +303,7 @@ const resolveCommand: CommandSpec = {
     command
       .argument('<key=id>', 'key, and the id of the created item; KEY=none if none was created')
       .option('--force', 'do not compare the item with the manifest')
-      .action(
-        inSession(context, async (session, manifest: string, text: string, flags: ResolveFlags) =>
-          resolve(manifest, text, flags, session),
-        ),
-      );
+      .action(inSession(context, resolve));
     addHelpNotes(command, {
       examples: [
         'listctl state resolve manifest.yaml "Buy milk=17"',
@@ -332,7 +315,12 @@ const resolveCommand: CommandSpec = {
   },
 };
 
-function resolve(name: string, text: string, flags: ResolveFlags, session: Session): Promise<void> {
+function resolve(
+  session: Session,
+  name: string,
+  text: string,
+  flags: ManifestFlags & { readonly force?: boolean },
+): Promise<void> {
   const { key, id } = parseKeyedId(text);
   return editState(name, flags, session, async (state, { target, graph }) => {
     const known = state.items.get(key);
@@ -355,10 +343,6 @@ function resolve(name: string, text: string, flags: ResolveFlags, session: Sessi
   });
 }
 
-interface ExportFlags extends ManifestFlags {
-  readonly all?: boolean;
-}
-
 const exportCommand: CommandSpec = {
   name: 'export',
   summary: 'export the managed items as a manifest',
@@ -367,22 +351,7 @@ const exportCommand: CommandSpec = {
       .argument('[manifest]', 'manifest file')
       .option('--all', 'export all items of the list instead (Microsoft Graph only)');
     addManifestOptions(command);
-    command.action(
-      inSession(context, async (session, manifest: string | undefined, { all, ...flags }: ExportFlags) => {
-        if ((manifest === undefined) === (all === undefined)) {
-          throw new Failure(
-            'usage',
-            all ? '--all cannot be used with a manifest' : "missing required argument 'manifest'",
-            {
-              hint: 'pass a manifest, or --all for all items of the list',
-            },
-          );
-        }
-        if (manifest !== undefined) return exportManifest(manifest, flags, session);
-        const { exportList } = await import('./export-list.ts');
-        return exportList(flags, session);
-      }),
-    );
+    command.action(inSession(context, exportItems));
     addHelpNotes(command, {
       examples: [
         'listctl state export manifest.yaml > now.yaml',
@@ -393,6 +362,20 @@ const exportCommand: CommandSpec = {
     });
   },
 };
+
+async function exportItems(
+  session: Session,
+  manifest: string | undefined,
+  { all, ...flags }: ManifestFlags & { readonly all?: boolean },
+): Promise<void> {
+  if ((manifest === undefined) === (all === undefined)) {
+    const message = all ? '--all cannot be used with a manifest' : "missing required argument 'manifest'";
+    throw new Failure('usage', message, { hint: 'pass a manifest, or --all for all items of the list' });
+  }
+  if (manifest !== undefined) return exportManifest(manifest, flags, session);
+  const { exportList } = await import('./export-list.ts');
+  return exportList(flags, session);
+}
 
 /** Prints a manifest of the items as the service has them; in formats for programs the items with their ids. */
 async function exportManifest(name: string, flags: ManifestFlags, session: Session): Promise<void> {

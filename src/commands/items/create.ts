@@ -14,13 +14,6 @@ interface CreateFlags extends FieldFlags, FromFlags {
   readonly keyField?: string;
 }
 
-/** The parsed flags. */
-interface CreateOptions {
-  readonly list: ListRef;
-  readonly fields: Fields;
-  readonly idempotencyKey: string | undefined;
-}
-
 /** `listctl items create` */
 export const createCommand: CommandSpec = {
   name: 'create',
@@ -36,15 +29,14 @@ export const createCommand: CommandSpec = {
     command.action(
       inSession(context, async (session, flags: CreateFlags) => {
         if (flags.from !== undefined) return createMany(flags, flags.from, session);
-        const options = await readOptions(flags, session, command);
+        const { list, fields, idempotencyKey } = await readOptions(flags, session, command);
         const { keyField } = flags;
         if (keyField !== undefined) {
           const { createKeyed } = await import('./keyed-create.ts');
-          return createKeyed({ ...options, keyField }, flags.dryRun === true, session);
+          return createKeyed({ list, fields, keyField, idempotencyKey }, flags.dryRun === true, session);
         }
-        const { list, fields, idempotencyKey } = options;
         if (flags.dryRun) return showDryRun([list], (items) => items.create(list, fields, idempotencyKey), session);
-        return createItem(options, session);
+        return createItem(list, fields, idempotencyKey, session);
       }),
     );
     addHelpNotes(command, {
@@ -70,13 +62,18 @@ function createMany(flags: CreateFlags, from: string, session: Session): Promise
   return runFrom({ action: 'create', done: 'created', from }, flags, session);
 }
 
-async function readOptions(flags: CreateFlags, session: Session, command: Command): Promise<CreateOptions> {
+async function readOptions(flags: CreateFlags, session: Session, command: Command) {
   const fields = await readFields(flags, () => oneList(session.settings), session, command);
   const idempotencyKey = toIdempotencyKey(flags.idempotencyKey, session.settings.sendsKeys);
   return { list: await oneList(session.settings), fields, idempotencyKey };
 }
 
-function createItem({ list, fields, idempotencyKey }: CreateOptions, session: Session): Promise<void> {
+function createItem(
+  list: ListRef,
+  fields: Fields,
+  idempotencyKey: string | undefined,
+  session: Session,
+): Promise<void> {
   const create = async (print: Print<Item>) => {
     const client = await session.service.client();
     await print(await client.send(client.items.create(list, fields, idempotencyKey)));

@@ -27,7 +27,13 @@ const limits = { fields: 20, value: 100, reason: 500 } as const;
 /** What all steps of an edit use. */
 interface Editing {
   readonly ref: ItemRef;
-  readonly form: Form;
+  /** What of an item can be edited, and the form in which it is sent. */
+  readonly form: {
+    shown(fields: Fields): Fields;
+    /** @throws {Failure} usage, for what no request can hold; as `Client.send` */
+    sent(fields: Fields): Promise<Fields>;
+    left(fields: Fields): readonly string[];
+  };
   /** The fields that are not shown, since they cannot be written. */
   readonly left: readonly string[];
   readonly draft: Draft;
@@ -47,25 +53,11 @@ interface Opening {
   readonly failure?: Failure | undefined;
 }
 
-/** What of an item can be edited, and the form in which it is sent. */
-interface Form {
-  shown(fields: Fields): Fields;
-  /** @throws {Failure} usage, for what no request can hold; as `Client.send` */
-  sent(fields: Fields): Promise<Fields>;
-  left(fields: Fields): readonly string[];
-}
-
-const plainFields: Form = { shown: (fields) => fields, sent: async (fields) => fields, left: () => [] };
-
-/** An edited item: as it was, and what changed. */
-interface Edit {
-  readonly base: Item;
-  readonly changes: readonly FieldChange[];
-  /** The changes as they are sent. */
-  readonly fields: Fields;
-}
-
-type Send<T> = (edit: Edit, client: Client) => Promise<T>;
+/** Sends what changed of an item: `base` as it was, and `fields` as they are sent. */
+type Send<T> = (
+  edit: { readonly base: Item; readonly changes: readonly FieldChange[]; readonly fields: Fields },
+  client: Client,
+) => Promise<T>;
 
 /**
  * Opens an item in the user's editor and, once confirmed, sends only what changed. After any failure the text is kept
@@ -101,8 +93,10 @@ export async function editItem(ref: ItemRef, isDryRun: boolean, session: Session
 }
 
 /** Microsoft Graph returns some types of columns in another form than it takes. */
-async function readForm(list: ListRef, session: Session): Promise<Form> {
-  if (session.settings.service !== 'graph') return plainFields;
+async function readForm(list: ListRef, session: Session): Promise<Editing['form']> {
+  if (session.settings.service !== 'graph') {
+    return { shown: (fields) => fields, sent: async (fields) => fields, left: () => [] };
+  }
   const [{ openListForm, toSentFields }, { plainForm, unwrittenFields }] = await Promise.all([
     import('../../cli/list-form.ts'),
     import('../../api/graph/read-form.ts'),

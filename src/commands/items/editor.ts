@@ -33,13 +33,11 @@ export async function openInEditor(file: string, host: Host): Promise<void> {
   throw new Failure('usage', `${name} ${how}: nothing was sent`);
 }
 
-interface EditorExit {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-  readonly fault?: unknown;
-}
-
-function runEditor(editor: string, file: string, { env, platform, signal, stdout }: Host): Promise<EditorExit> {
+function runEditor(
+  editor: string,
+  file: string,
+  { env, platform, signal, stdout }: Host,
+): Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null; readonly fault: unknown }> {
   const [shell, words] = platform === 'win32' ? windowsWords(editor, file, env) : posixWords(editor, file);
   return new Promise((resolve) => {
     const child = spawn(shell, words, {
@@ -54,12 +52,12 @@ function runEditor(editor: string, file: string, { env, platform, signal, stdout
       if (reason instanceof Stopped && reason.signal !== 'SIGINT') child.kill(reason.signal);
     };
     signal.addEventListener('abort', stop, { once: true });
-    const end = (exit: EditorExit) => {
+    const end = (code: number | null, signalName: NodeJS.Signals | null, fault?: unknown) => {
       signal.removeEventListener('abort', stop);
-      resolve(exit);
+      resolve({ code, signal: signalName, fault });
     };
-    child.on('error', (fault) => end({ code: null, signal: null, fault }));
-    child.on('exit', (code, signalName) => end({ code, signal: signalName }));
+    child.on('error', (fault) => end(null, null, fault));
+    child.on('exit', end);
   });
 }
 

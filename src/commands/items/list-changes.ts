@@ -37,12 +37,12 @@ export async function listChanges(select: readonly string[] | undefined, session
   const { host, output } = session;
   const columns = ['id', 'deleted', ...(select ?? []).filter((name) => name !== 'id' && name !== 'deleted')];
   const view: View<Item> = { ...changeView, printsNone: true, inPages: true, ...(select && { columns }) };
-  let mark: MarkFile | undefined;
+  let mark: Awaited<ReturnType<typeof openMark>> | undefined;
   let path = '';
   try {
     await output.printing(view, true, async (print) => {
       mark = await openMark(await session.settings.locate(), session);
-      path = await printChanges(mark, select, print, session);
+      path = await printChanges(mark.list, mark.last, select, print, session);
     });
     if (!host.stdout.isClosed) mark?.write(path);
   } finally {
@@ -52,7 +52,8 @@ export async function listChanges(select: readonly string[] | undefined, session
 
 /** Returns the path that lists what changes from now on. */
 async function printChanges(
-  { list, last }: MarkFile,
+  list: ListRef,
+  last: Mark | undefined,
   select: readonly string[] | undefined,
   print: Print<Item>,
   { host, messages, service }: Session,
@@ -77,16 +78,8 @@ async function printChanges(
   return changes.mark;
 }
 
-interface MarkFile {
-  readonly list: ListRef;
-  /** Undefined the first time. */
-  readonly last: Mark | undefined;
-  write(path: string): void;
-  close(): void;
-}
-
-/** Opens and locks the mark of a list, which each service and profile has for itself. */
-async function openMark(list: ListRef, { host, settings }: Session): Promise<MarkFile> {
+/** Opens and locks the mark of a list, which each service and profile has for itself; its `last` is undefined at first. */
+async function openMark(list: ListRef, { host, settings }: Session) {
   const owner = JSON.stringify([settings.address(), settings.profile() ?? null, list.site, list.list]);
   const name = createHash('sha256').update(owner).digest('hex').slice(0, 32);
   const file = join(dirname(runsDirectory(host)), 'marks', `${name}.json`);

@@ -70,22 +70,22 @@ export async function itemRefs(ids: readonly string[], { settings }: Session): P
 /** The maximum number of requests in progress. */
 const concurrency = 8;
 
-/** A request for each item. */
-interface EachItem<T> {
-  readonly refs: readonly ItemRef[];
-  /** The past tense of the action: `read`, `deleted`. */
-  readonly done: string;
-  readonly view: View<T>;
-  readonly act: (ref: ItemRef, client: Client) => Promise<T>;
-}
-
 /**
  * Acts on each item, several at a time, and prints the results in the order of the items. A failure does not stop the
  * others.
  *
+ * @param each.done the past tense of the action: `read`, `deleted`
  * @throws {Failure} that of a single item; of several, in-doubt if one of them is, else incomplete
  */
-export async function forEachItem<T>(each: EachItem<T>, session: Session): Promise<void> {
+export async function forEachItem<T>(
+  each: {
+    readonly refs: readonly ItemRef[];
+    readonly done: string;
+    readonly view: View<T>;
+    readonly act: (ref: ItemRef, client: Client) => Promise<T>;
+  },
+  session: Session,
+): Promise<void> {
   const { refs, done, view, act } = each;
   const [only] = refs;
   const failures: Failure[] = [];
@@ -102,7 +102,7 @@ export async function forEachItem<T>(each: EachItem<T>, session: Session): Promi
     }
   };
   await session.output.printing(view, refs.length > 1, work, done === 'read' ? undefined : done);
-  await reportAll(failures, each, session);
+  await reportAll(failures, refs.length, done, session);
   session.host.signal.throwIfAborted();
 }
 
@@ -124,11 +124,7 @@ function startAll<T>(
   });
 }
 
-async function reportAll(
-  failures: readonly Failure[],
-  { refs, done }: Pick<EachItem<unknown>, 'refs' | 'done'>,
-  session: Session,
-): Promise<void> {
+async function reportAll(failures: readonly Failure[], count: number, done: string, session: Session): Promise<void> {
   for (const failure of failures) await session.messages.report(failure);
   if (failures.length === 0) return;
   const inDoubtCount = failures.filter(({ kind }) => kind === 'in-doubt').length;
@@ -136,6 +132,6 @@ async function reportAll(
   const doubt = inDoubtCount > 0 ? `, ${inDoubtCount} in doubt` : '';
   throw new Failure(
     inDoubtCount > 0 ? 'in-doubt' : 'incomplete',
-    `${failedCount} of ${refs.length} items could not be ${done}${doubt}`,
+    `${failedCount} of ${count} items could not be ${done}${doubt}`,
   );
 }

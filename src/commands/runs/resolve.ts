@@ -99,11 +99,8 @@ async function resolveRows(word: string, flags: ResolveFlags, session: Session):
   );
 }
 
-/** Finds the resolutions of a run. */
-type FindResolutions = (path: string, replay: Replay, session: Session) => Promise<Resolutions>;
-
-/** Parses the flags. */
-function parseFlags(flags: ResolveFlags): FindResolutions {
+/** Returns the function that finds the resolutions. */
+function parseFlags(flags: ResolveFlags): (path: string, replay: Replay, session: Session) => Promise<Resolutions> {
   const { from, row, all = false, applied, notApplied = false } = flags;
   if (flags.auto) {
     refuseWith('--auto', flags);

@@ -37,12 +37,10 @@ export const listCommand: CommandSpec = {
   },
 };
 
-interface ListFlags {
-  readonly limit?: string;
-  readonly since?: string;
-}
-
-async function showRuns(session: Session, { limit, since }: ListFlags): Promise<void> {
+async function showRuns(
+  session: Session,
+  { limit, since }: { readonly limit?: string; readonly since?: string },
+): Promise<void> {
   const { host } = session;
   const nowMs = host.clock.now();
   const range = {
@@ -115,11 +113,6 @@ export const removeCommand: CommandSpec = {
   },
 };
 
-interface PruneFlags {
-  readonly olderThan?: string;
-  readonly yes?: boolean;
-}
-
 /** `listctl runs prune` */
 export const pruneCommand: CommandSpec = {
   name: 'prune',
@@ -158,7 +151,10 @@ async function removeNamed(words: readonly string[], mayAsk: boolean, session: S
 }
 
 /** Removes completed runs; an undo stays as long as the run that it undid, which would count as done without it. */
-async function pruneRuns(session: Session, { olderThan, yes = false }: PruneFlags): Promise<void> {
+async function pruneRuns(
+  session: Session,
+  { olderThan, yes = false }: { readonly olderThan?: string; readonly yes?: boolean },
+): Promise<void> {
   if (olderThan === undefined)
     throw new Failure('usage', '--older-than is required', { hint: 'pass --older-than 30d' });
   const { host } = session;

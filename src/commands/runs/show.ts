@@ -71,11 +71,8 @@ function mergePairs<T>(values: readonly T[], merge: (one: T | undefined, other: 
   return Array.from({ length: Math.ceil(values.length / 2) }, (_, at) => merge(values[2 * at], values[2 * at + 1]));
 }
 
-/** The figures of `runs show` beyond those of a list. */
-type RunFigures = Omit<RunDetailShown, keyof RunShown>;
-
 /** Reads the figures of a run, without the time between sessions. For a killed session they come from its records. */
-async function figuresOf(path: string, { sessions }: Pick<Replay, 'sessions'>): Promise<RunFigures> {
+async function figuresOf(path: string, { sessions }: Pick<Replay, 'sessions'>) {
   const figures = new Figures();
   let session = 0;
   for await (const placed of journalRecords(path)) {
@@ -88,6 +85,7 @@ async function figuresOf(path: string, { sessions }: Pick<Replay, 'sessions'>): 
   return figures.end(Math.max(1, started));
 }
 
+/** The figures of `runs show` beyond those of a list. */
 class Figures {
   /** Of milliseconds plus one, since a histogram begins at 1. */
   readonly #times = createHistogram({ highest: 1e9 });
@@ -141,7 +139,7 @@ class Figures {
     [this.#lastMs, this.#responses, this.#again, this.#pauses, this.#ended] = [0, 0, 0, [], undefined];
   }
 
-  end(sessions: number): RunFigures {
+  end(sessions: number): Omit<RunDetailShown, keyof RunShown> {
     this.endSession();
     return {
       sessions,
@@ -177,11 +175,6 @@ function timePercentiles(times: RecordableHistogram): RunDetailShown['answerTime
   return { p50Ms: at(50), p95Ms: at(95), p99Ms: at(99) };
 }
 
-interface ShowFlags {
-  readonly inDoubt?: boolean;
-  readonly rows?: boolean;
-}
-
 /** `listctl runs show` */
 export const showCommand: CommandSpec = {
   name: 'show',
@@ -191,7 +184,7 @@ export const showCommand: CommandSpec = {
       .argument('<run>', runWords)
       .option('--in-doubt', 'only the rows in doubt')
       .option('--rows', 'all rows in input order: status, id and error')
-      .action(inSession(context, (session, word: string, flags: ShowFlags) => showRun(word, flags, session)));
+      .action(inSession(context, showRun));
     addHelpNotes(command, {
       examples: [
         'listctl runs show last',
@@ -205,7 +198,11 @@ export const showCommand: CommandSpec = {
   },
 };
 
-async function showRun(word: string, { inDoubt, rows }: ShowFlags, session: Session): Promise<void> {
+async function showRun(
+  session: Session,
+  word: string,
+  { inDoubt, rows }: { readonly inDoubt?: boolean; readonly rows?: boolean },
+): Promise<void> {
   const { host } = session;
   if (inDoubt && rows) throw new Failure('usage', '--rows cannot be used with --in-doubt');
   const path = findRunPath(word, host);

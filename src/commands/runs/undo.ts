@@ -81,34 +81,24 @@ interface Undo {
   readonly path: string;
   readonly of: Replay;
   readonly list: ListRef;
-  readonly items: UndoItems;
+  readonly items: {
+    readonly count: number;
+    /** Differs after the run was resumed and did more. */
+    readonly sha256: string;
+    /** Whether any item must be read before it is written. */
+    readonly needsReads: boolean;
+    /** The fields that cannot be restored. */
+    readonly left: ReadonlySet<string>;
+  };
   /** Where the earlier values are; undefined for a run that created its items. */
   readonly kept: KeptValues | undefined;
-  /** Makes deleted items what a create takes. */
-  readonly form: CreateForm;
+  /** The fields of a deleted item as a create takes them, and the names of those that it cannot have. */
+  readonly form: { written(fields: Fields): Fields; left(fields: Fields): readonly string[] };
   readonly flags: UndoFlags;
   readonly pace: RunLimits;
   readonly maxDelete: number | undefined;
   readonly summary: Summary;
   readonly rejects: OutputFile | undefined;
-}
-
-/** The fields of an item as a create takes them, and the names of those that it cannot have. */
-interface CreateForm {
-  written(fields: Fields): Fields;
-  left(fields: Fields): readonly string[];
-}
-
-const sameFields: CreateForm = { written: (fields) => fields, left: () => [] };
-
-interface UndoItems {
-  readonly count: number;
-  /** Differs after the run was resumed and did more. */
-  readonly sha256: string;
-  /** Whether any item must be read before it is written. */
-  readonly needsReads: boolean;
-  /** The fields that cannot be restored. */
-  readonly left: ReadonlySet<string>;
 }
 
 /** Undoes a run; resumes an earlier undo. */
@@ -197,17 +187,17 @@ function wordsOf({ header: { action } }: Replay): (typeof words)[keyof typeof wo
 }
 
 /** Microsoft Graph returns some types of columns in another form than it takes. */
-async function readCreateForm({ header }: Replay, list: ListRef, session: Session): Promise<CreateForm> {
-  if (header.action !== 'delete' || session.settings.service !== 'graph') return sameFields;
+async function readCreateForm({ header }: Replay, list: ListRef, session: Session): Promise<Undo['form']> {
+  if (header.action !== 'delete' || session.settings.service !== 'graph') {
+    return { written: (fields) => fields, left: () => [] };
+  }
   const { readColumns } = await import('../../api/graph/columns.ts');
   const { unwrittenFields, writeForm } = await import('../../api/graph/read-form.ts');
   const columns = await readColumns(list, await session.service.client());
   return { written: (fields) => writeForm(fields, columns), left: (fields) => unwrittenFields(fields, columns) };
 }
 
-type RowsSource = Pick<Undo, 'path' | 'of' | 'kept' | 'form'>;
-
-async function countItems(source: RowsSource, isForced: boolean): Promise<UndoItems> {
+async function countItems(source: Parameters<typeof undoRows>[0], isForced: boolean): Promise<Undo['items']> {
   const digest = createHash('sha256');
   let count = 0;
   let needsReads = false;
@@ -221,15 +211,12 @@ async function countItems(source: RowsSource, isForced: boolean): Promise<UndoIt
   return { count, sha256: digest.digest('hex'), needsReads, left };
 }
 
-interface FoundRow {
+/** The items that a run created, or those that it changed, with the earlier values that it kept. */
+async function* undoRows({ path, of, kept, form }: Pick<Undo, 'path' | 'of' | 'kept' | 'form'>): AsyncGenerator<{
   readonly row: UndoRow;
-  /** The earlier values as they were read. */
   readonly kept?: Fields;
   readonly problem?: Failure | undefined;
-}
-
-/** The items that a run created, or those that it changed and whose earlier values it kept. */
-async function* undoRows({ path, of, kept, form }: RowsSource): AsyncGenerator<FoundRow> {
+}> {
   if (kept === undefined) {
     for await (const { row: number, id, etag, problem } of doneItems(path)) {
       yield { row: { number, id, etag, hash: of.hashOf(number) }, problem };
