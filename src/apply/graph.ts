@@ -1,5 +1,5 @@
 /** Apply with Microsoft Graph: values by the types of columns, and items by pages of the list. */
-import { type Column, columnOfField, isReference, readColumns } from '../api/graph/columns.ts';
+import { type Column, columnOfField, isReference, lookupsMax, readColumns } from '../api/graph/columns.ts';
 import { type KeyField, keyFieldOf } from '../api/graph/key-field.ts';
 import { itemPages } from '../api/graph/pages.ts';
 import { annotated, namedForm, sameValue } from '../api/graph/read-form.ts';
@@ -25,7 +25,6 @@ export class GraphList implements ManifestColumns {
   readonly columns: readonly Column[];
   /** Undefined if the fields of the list may have any names and values. */
   readonly form: ListForm | undefined;
-  readonly #found = new Map<string, Column | undefined>();
 
   constructor(columns: readonly Column[], form: ListForm | undefined) {
     this.columns = columns;
@@ -33,8 +32,7 @@ export class GraphList implements ManifestColumns {
   }
 
   columnOf(field: string): Column | undefined {
-    if (!this.#found.has(field)) this.#found.set(field, columnOfField(field, this.columns));
-    return this.#found.get(field);
+    return columnOfField(field, this.columns);
   }
 
   /** The key of a manifest as the key field of its creates (docs/decisions.md, keys-6). */
@@ -142,9 +140,6 @@ const fewItems = 10;
 /** A page costs the same whatever its length; this is the longest ("Get items of a list"). */
 const itemsMax = 5000;
 
-/** Of a query: Graph leaves out those after them (resource type fieldValueSet). */
-const lookupsMax = 12;
-
 /**
  * Reads the managed items, and those that have a key of the manifest: page by page, or one by one if they are few. An item
  * that is on no page is read by itself before it counts as missing.
@@ -229,10 +224,9 @@ async function readPages(fields: ManagedFields, pageMax: number, state: State, s
   };
   const { site, list } = state;
   const client = await session.service.client();
-  const query = { filter: undefined, select: fields.select(), nonIndexed: false, pageMax };
   let [count, strangers] = [0, 0];
   const read = async () => {
-    for await (const page of itemPages({ site, list }, { ...query, limit: Number.MAX_SAFE_INTEGER }, client)) {
+    for await (const page of itemPages({ site, list }, { select: fields.select(), pageMax }, client)) {
       for (const item of page) take(item);
       count += page.length;
     }

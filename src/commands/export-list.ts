@@ -1,5 +1,5 @@
 /** `state export --all`: every item of a list as a manifest, in the form in which Microsoft Graph takes its fields. */
-import { type Column, columnOfField, fieldName, isReference, readColumns } from '../api/graph/columns.ts';
+import { type Column, columnOfField, fieldName, isReference, lookupsMax, readColumns } from '../api/graph/columns.ts';
 import { itemPages } from '../api/graph/pages.ts';
 import { isWrittenBack, plainForm, unwrittenFields } from '../api/graph/read-form.ts';
 import { keyText } from '../apply/manifest.ts';
@@ -12,9 +12,7 @@ import { countOf, listNames, nearestName } from '../core/text.ts';
 import { itemView } from '../output/item.ts';
 import type { View } from '../output/view.ts';
 import { yamlDocument, yamlElement } from '../output/yaml.ts';
-
-/** Lookup columns of a page: Graph leaves out those after them (resource type fieldValueSet). */
-const lookupsMax = 12;
+import { printPages } from './items/list.ts';
 
 /**
  * Prints a manifest of all items, page by page; in formats for programs the items with their ids.
@@ -23,7 +21,7 @@ const lookupsMax = 12;
  * @throws {Failure} usage, for a column that cannot be a key, or too many lookups; as `Client.send`
  */
 export async function exportList(flags: ManifestFlags, session: Session): Promise<void> {
-  const { host, messages, output, settings } = session;
+  const { messages, output, settings } = session;
   const { key } = flags;
   refuseOthers(flags, settings.service);
   const list = await settings.locate();
@@ -34,18 +32,14 @@ export async function exportList(flags: ManifestFlags, session: Session): Promis
   const hasColumns = written.length > 0;
   if (key !== undefined && hasColumns) checkKey(key, written);
   checkLookups(written);
-  const query = { filter: undefined, select: undefined, limit: Number.MAX_SAFE_INTEGER, nonIndexed: false };
   const exported = new ExportedItems(key, columns);
-  const pages = exported.writtenPages(itemPages(list, query, client));
+  const pages = exported.writtenPages(itemPages(list, {}, client));
   if (output.format(true) === 'pretty' && !output.hasQuery) await printManifest({ ...list, key }, pages, session);
   else {
     const view: View<Item> = { ...itemView, printsNone: true, inPages: true };
     const shown = hasColumns ? { columns: ['id', ...written.map(fieldName)] } : {};
     await output.printing({ ...view, ...shown }, true, async (print) => {
-      for await (const items of pages) {
-        for (const item of items) await print(item);
-        if (host.stdout.isClosed) return;
-      }
+      await printPages(pages, print, session);
     });
   }
   for (const notice of exported.notices()) await messages.say(notice);

@@ -217,7 +217,7 @@ export function textLiteral(text: string): string {
 }
 
 /** The most lookup columns of a query: Graph leaves out those after them (fieldValueSet). */
-const lookupsMax = 12;
+export const lookupsMax = 12;
 
 /** @throws {Failure} usage, if a selection has more lookups than Graph returns; columns are read only if it may */
 export async function checkSelect(select: readonly string[], columns: () => Promise<readonly Column[]>): Promise<void> {

@@ -112,12 +112,13 @@ export async function* pagesOfItems<T>(
 
 export interface ItemQuery {
   /** OData; all conditions must hold. */
-  readonly filter: string | undefined;
+  readonly filter?: string | undefined;
   /** Internal names; undefined for the fields that Graph chooses. */
-  readonly select: readonly string[] | undefined;
-  readonly limit: number;
+  readonly select?: readonly string[] | undefined;
+  /** Undefined for all items. */
+  readonly limit?: number | undefined;
   /** Permits filters on columns without an index. */
-  readonly nonIndexed: boolean;
+  readonly nonIndexed?: boolean;
   readonly pageMax?: PageOptions<Item>['pageMax'];
 }
 
@@ -128,7 +129,7 @@ export interface ItemQuery {
  */
 export async function* itemPages(list: ListRef, query: ItemQuery, client: Client): AsyncGenerator<readonly Item[]> {
   const pathOf = (top: number) => itemsPath(list, query, top);
-  let left = query.limit;
+  let left = query.limit ?? Number.POSITIVE_INFINITY;
   for await (const page of pagesOfItems(left, pathOf, itemOptions(list, query), client)) {
     yield page.slice(0, left);
     left -= page.length;
@@ -143,7 +144,7 @@ function throwUnlessTooLarge(error: unknown, mayBeSmaller: boolean): void {
   throw new Failure(error.kind, error.message, { ...error.details, hint: 'pass --select with fewer columns' });
 }
 
-function itemOptions(list: ListRef, { filter, nonIndexed, pageMax }: ItemQuery): PageOptions<Item> {
+function itemOptions(list: ListRef, { filter, nonIndexed = false, pageMax }: ItemQuery): PageOptions<Item> {
   return {
     pageMax,
     parse: (members) => withTag(toItem(members, undefined)),

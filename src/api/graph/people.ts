@@ -12,8 +12,7 @@ const title = 'User Information List';
  */
 export async function readPeople(site: string, client: Client): Promise<People> {
   const people = new Map<string, number[]>();
-  const query = { filter: undefined, select: ['EMail'], limit: Number.POSITIVE_INFINITY, nonIndexed: false };
-  for await (const page of itemPages({ site, list: title }, query, client)) {
+  for await (const page of itemPages({ site, list: title }, { select: ['EMail'] }, client)) {
     for (const { id, fields } of page) {
       const mail = String(fields['EMail'] ?? '').toLowerCase();
       if (mail === '' || !/^\d+$/.test(id)) continue;

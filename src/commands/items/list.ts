@@ -55,7 +55,7 @@ async function listItems(session: Session, flags: ListFlags): Promise<void> {
   const { where = [], select: selected, limit: typed, nonIndexed = false } = flags;
   const conditions = where.map(parseWhere);
   const select = selected === undefined ? undefined : parseFlag('--select', selected, parseNames);
-  const limit = typed === undefined ? Number.MAX_SAFE_INTEGER : parseFlag('--limit', typed, parseLimit);
+  const limit = typed === undefined ? undefined : parseFlag('--limit', typed, parseLimit);
   if (flags.since !== undefined) return (await import('./list-changes.ts')).listChanges(select, session);
   const view: View<Item> = { ...itemView, printsNone: true, inPages: true };
   const columns = select === undefined ? {} : { columns: ['id', ...select.filter((name) => name !== 'id')] };
@@ -70,7 +70,7 @@ async function listItems(session: Session, flags: ListFlags): Promise<void> {
 }
 
 /** Prints the items of each page before the next one is read; returns their number. */
-async function printPages(
+export async function printPages(
   pages: AsyncIterable<readonly Item[]>,
   print: Print<Item>,
   { host }: Pick<Session, 'host'>,
