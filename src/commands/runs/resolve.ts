@@ -45,9 +45,7 @@ export const resolveCommand: CommandSpec = {
       .option('--from <file>', 'CSV or JSONL file with row, outcome (applied or not-applied) and id ("-" = stdin)')
       .option('--auto', 'look up rows in doubt by their keys, of a run with --key-field')
       .option('--force', 'do not compare the item with the row')
-      .action(
-        inSession(context, async (session, word: string, flags: ResolveFlags) => resolveRows(word, flags, session)),
-      );
+      .action(inSession(context, resolveRows));
     addHelpNotes(command, {
       examples: [
         'listctl runs resolve last --row 17 --applied 4711',
@@ -62,7 +60,7 @@ export const resolveCommand: CommandSpec = {
 };
 
 /** Resolves rows in doubt, and prints the run. */
-async function resolveRows(word: string, flags: ResolveFlags, session: Session): Promise<void> {
+async function resolveRows(session: Session, word: string, flags: ResolveFlags): Promise<void> {
   const { host } = session;
   const typed = parseFlags(flags);
   const path = findRunPath(word, host);

@@ -96,11 +96,7 @@ export const removeCommand: CommandSpec = {
     command
       .argument('[run...]', runWords)
       .option('-y, --yes', 'also remove unfinished runs, without asking')
-      .action(
-        inSession(context, async (session, words: readonly string[], { yes = false }: { readonly yes?: boolean }) => {
-          await removeNamed(words, !yes, session);
-        }),
-      );
+      .action(inSession(context, removeNamed));
     addHelpNotes(command, {
       examples: [
         'listctl runs remove last',
@@ -135,7 +131,11 @@ export const setUpRuns: SetUp = (runs, context) =>
   addCommands(runs, context, [listCommand, showCommand, resolveCommand, undoCommand, removeCommand, pruneCommand]);
 
 /** @throws {Failure} usage; locked */
-async function removeNamed(words: readonly string[], mayAsk: boolean, session: Session): Promise<void> {
+async function removeNamed(
+  session: Session,
+  words: readonly string[],
+  { yes = false }: { readonly yes?: boolean },
+): Promise<void> {
   const { host } = session;
   if (words.length === 0) {
     if (host.stdin.isTTY)
@@ -146,7 +146,7 @@ async function removeNamed(words: readonly string[], mayAsk: boolean, session: S
   const paths = [...new Set(words.map((word) => findRunPath(word, host)))];
   // A path is removed only if it is a journal.
   for (const path of paths) if (!isInDirectory(path, host)) readRunHeader(path);
-  const ask = (runs: readonly RunShown[]) => (mayAsk ? confirmRemoval(runs, session) : Promise.resolve());
+  const ask = (runs: readonly RunShown[]) => (yes ? Promise.resolve() : confirmRemoval(runs, session));
   await removeRuns(paths, words.length > 1, ask, session);
 }
 

@@ -55,9 +55,7 @@ export const undoCommand: CommandSpec = {
     addMaxDeleteOption(command);
     command.optionsGroup('Bulk flags:');
     addPaceOptions(command);
-    command.action(
-      inSession(context, async (session, word: string, flags: UndoFlags) => undoRun(word, flags, session)),
-    );
+    command.action(inSession(context, undoRun));
     addHelpNotes(command, {
       examples: [
         'listctl runs undo last',
@@ -102,7 +100,7 @@ interface Undo {
 }
 
 /** Undoes a run; resumes an earlier undo. */
-async function undoRun(word: string, flags: UndoFlags, session: Session): Promise<void> {
+async function undoRun(session: Session, word: string, flags: UndoFlags): Promise<void> {
   const { host } = session;
   const pace = parsePaceFlags(flags);
   const maxDelete = readMaxDelete(flags);
