@@ -4,16 +4,16 @@
  */
 import { Failure } from '../../core/errors.ts';
 import { type Fields, type Item, type ListRef, ownField } from '../../core/item.ts';
-import { isObject, type JsonObject, type JsonValue, objectFrom } from '../../core/json.ts';
+import { type JsonValue, objectFrom } from '../../core/json.ts';
 import { nearestName, shellWord } from '../../core/text.ts';
 import type { Client, Finding, ItemOperations, Operation } from '../client.ts';
 import { listName } from '../failures.ts';
-import { parseResponseJson, toItem } from '../response.ts';
 import type { ServiceResponse } from '../transport.ts';
 import type { GivenIds, WriteCheck } from '../verify-write.ts';
 import { type Column, readColumns, textLiteral } from './columns.ts';
 import { graphErrors } from './errors.ts';
-import { graphOperations, listPath, toRequest, withTag } from './items.ts';
+import { graphOperations, toRequest } from './items.ts';
+import { itemsPath, parsePage, toListedItem } from './pages.ts';
 import { holdsSent } from './read-form.ts';
 
 export interface KeyField {
@@ -160,16 +160,14 @@ export function findByKey(
   { column, key, isOwn }: SoughtKey,
   given?: GivenIds,
 ): Operation<Finding<Item>> {
-  const filter = encodeURIComponent(`fields/${column} eq ${textLiteral(key)}`);
+  const filter = `fields/${column} eq ${textLiteral(key)}`;
   return {
-    request: toRequest('GET', `${listPath(list)}/items?$expand=fields&$filter=${filter}&$top=${foundMax}`),
+    request: toRequest('GET', itemsPath(list, { filter }, foundMax)),
     purpose: () => ({ task: `look up ${column} "${key}" in ${listName(list)}`, target: listName(list) }),
     read: (response) => {
-      const body = parseResponseJson(response);
-      const value = isObject(body) ? body['value'] : undefined;
-      if (!isObject(body) || !Array.isArray(value)) throw new SyntaxError('the response has no "value"');
-      const items = value.filter(isObject).map((members: JsonObject) => withTag(toItem(members, undefined)));
-      const finding = findingOf(items, body['@odata.nextLink'] === undefined, { column, key, isOwn });
+      const { body, elements } = parsePage(response);
+      const isWhole = body['@odata.nextLink'] === undefined;
+      const finding = findingOf(elements.map(toListedItem), isWhole, { column, key, isOwn });
       // Another row of the run created it.
       if (finding.reason === undefined && given?.add(finding.value.id) === false)
         return {

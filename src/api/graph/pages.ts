@@ -54,16 +54,22 @@ function pageOperation<T>(
     request: { ...request, headers: { ...request.headers, ...headers } },
     purpose: () => purpose,
     read: (response) => {
-      const body = parseResponseJson(response, itemMembersMax * pageMax);
-      const value = isObject(body) ? body['value'] : undefined;
-      if (!isObject(body) || !Array.isArray(value)) throw new SyntaxError('the response has no "value"');
+      const { body, elements } = parsePage(response, itemMembersMax * pageMax);
       const nextPath = pathOf(body['@odata.nextLink'], address);
       const deltaPath = pathOf(body['@odata.deltaLink'], address);
       if (nextPath !== undefined && seen.has(nextPath)) throw new SyntaxError('the next page was read before');
-      return { value: value.filter(isObject).map(parse), nextPath, deltaPath };
+      return { value: elements.map(parse), nextPath, deltaPath };
     },
     errors,
   };
+}
+
+/** Parses a page; throws a SyntaxError, with the reason for the message, if it is not one. */
+export function parsePage(response: ServiceResponse, membersMax?: number) {
+  const body = parseResponseJson(response, membersMax);
+  const value = isObject(body) ? body['value'] : undefined;
+  if (!isObject(body) || !Array.isArray(value)) throw new SyntaxError('the response has no "value"');
+  return { body, elements: value.filter(isObject) };
 }
 
 /** The path of a link below the address of the service: the token goes to no other origin. */
@@ -147,14 +153,20 @@ function throwUnlessTooLarge(error: unknown, mayBeSmaller: boolean): void {
 function itemOptions(list: ListRef, { filter, nonIndexed = false, pageMax }: ItemQuery): PageOptions<Item> {
   return {
     pageMax,
-    parse: (members) => withTag(toItem(members, undefined)),
+    parse: toListedItem,
     purpose: { task: `list the items of ${listName(list)}`, target: listName(list) },
     headers: nonIndexed ? { prefer: 'HonorNonIndexedQueriesWarningMayFailRandomly' } : {},
     errors: filter === undefined ? graphErrors : filterErrors(nonIndexed),
   };
 }
 
-function itemsPath(list: ListRef, { filter, select }: ItemQuery, top: number): string {
+/** Makes an item of an element of a page. */
+export function toListedItem(members: JsonObject): Item {
+  return withTag(toItem(members, undefined));
+}
+
+/** The path of the items that a query finds, with at most `top` of them on a page. */
+export function itemsPath(list: ListRef, { filter, select }: ItemQuery, top: number): string {
   const condition = filter === undefined ? '' : `&$filter=${encodeURIComponent(filter)}`;
   return `${listPath(list)}/items?$expand=${expandedFields(select)}${condition}&$top=${top}`;
 }
