@@ -20,14 +20,6 @@ interface Reported {
   readonly file: string | undefined;
 }
 
-/** Collects the failures of a command. */
-export interface FailureReport {
-  /** @param failure of a row or step, with what it is about */
-  add(failure: Failure): void;
-  /** Counts the rows or steps that did not fail. */
-  ended(counts: { readonly done: number; readonly left: number }): void;
-}
-
 /**
  * Opens the reports, before anything is sent. They are written when the command ends; the failure that it ends with is
  * in them if it is not that of rows or steps.
@@ -65,7 +57,10 @@ async function openTarget(file: string | undefined, session: Session): Promise<O
 /** Kinds of failures that sum up those of rows. */
 const sums: ReadonlySet<string> = new Set(['incomplete', 'in-doubt', 'usage', 'conflict']);
 
-class Report implements FailureReport {
+/** Collects the failures of a command. */
+export type FailureReport = Pick<Report, 'add' | 'ended'>;
+
+class Report {
   readonly writers: (Annotations | JunitSuite)[] = [];
   readonly counts = { failed: 0, done: 0, left: 0 };
   readonly #command: string;
@@ -75,10 +70,12 @@ class Report implements FailureReport {
     this.#command = command;
   }
 
+  /** @param failure of a row or step, with what it is about */
   add(failure: Failure): void {
     this.#write(failure);
   }
 
+  /** Counts the rows or steps that did not fail. */
   ended({ done, left }: { readonly done: number; readonly left: number }): void {
     Object.assign(this.counts, { done, left });
   }
