@@ -1,5 +1,13 @@
 /** `state export --all`: every item of a list as a manifest, in the form in which Microsoft Graph takes its fields. */
-import { type Column, columnOfField, fieldName, isReference, lookupsMax, readColumns } from '../api/graph/columns.ts';
+import {
+  type Column,
+  columnHint,
+  columnOfField,
+  fieldName,
+  isReference,
+  lookupsMax,
+  readColumns,
+} from '../api/graph/columns.ts';
 import { itemPages } from '../api/graph/pages.ts';
 import { isWrittenBack, plainForm, unwrittenFields } from '../api/graph/read-form.ts';
 import { keyText } from '../apply/manifest.ts';
@@ -8,7 +16,7 @@ import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { type Fields, type Item, type ListRef, ownField } from '../core/item.ts';
 import { type JsonObject, withoutUndefined } from '../core/json.ts';
-import { countOf, listNames, nearestName } from '../core/text.ts';
+import { countOf, listNames } from '../core/text.ts';
 import { itemView } from '../output/item.ts';
 import type { View } from '../output/view.ts';
 import { yamlDocument, yamlElement } from '../output/yaml.ts';
@@ -85,15 +93,8 @@ function indented(text: string): string {
 function checkKey(key: string, columns: readonly Column[]): void {
   const column = columnOfField(key, columns);
   if (column !== undefined && !isReference(column) && !column.isMultiple) return;
-  const nearest = nearestName(
-    key,
-    columns.map(({ name }) => name),
-  );
   throw new Failure('usage', `invalid --key: the list has no column "${key}" that can be a key`, {
-    hint:
-      nearest === undefined || nearest === key
-        ? 'list the columns with: listctl columns list'
-        : `did you mean ${nearest}?`,
+    hint: columnHint(key, columns),
   });
 }
 

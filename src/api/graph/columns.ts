@@ -178,16 +178,19 @@ function findField(
     }
     return { type: column.type, field: isReference(column) ? fieldName(column) : typed };
   }
-  const displayed = columns.find(({ displayName }) => displayName === typed)?.name;
-  const meant =
-    displayed ??
-    nearestName(
-      typed,
-      columns.map(({ name }) => name),
-    );
   throw new Failure('usage', `invalid --where: the list has no column "${typed}"`, {
-    hint: meant === undefined ? 'list the columns with: listctl columns list' : `did you mean ${meant}?`,
+    hint: columnHint(typed, columns),
   });
+}
+
+/** What to do about a name that no column has, or none that fits. */
+export function columnHint(typed: string, columns: readonly Column[]): string {
+  const displayed = columns.find(({ displayName }) => displayName === typed)?.name;
+  const names = columns.map(({ name }) => name);
+  const meant = displayed ?? nearestName(typed, names);
+  return meant === undefined || meant === typed
+    ? 'list the columns with: listctl columns list'
+    : `did you mean ${meant}?`;
 }
 
 /** Whether values of a column refer to items or persons, by id. */
@@ -216,7 +219,7 @@ export function textLiteral(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** The most lookup columns of a query: Graph leaves out those after them (fieldValueSet). */
+/** The most lookup columns of a query: Graph leaves out those after them (resource type fieldValueSet). */
 export const lookupsMax = 12;
 
 /** @throws {Failure} usage, if a selection has more lookups than Graph returns; columns are read only if it may */

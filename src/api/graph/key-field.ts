@@ -5,16 +5,16 @@
 import { Failure } from '../../core/errors.ts';
 import { type Fields, type Item, type ListRef, ownField } from '../../core/item.ts';
 import { type JsonValue, objectFrom } from '../../core/json.ts';
-import { nearestName, shellWord } from '../../core/text.ts';
+import { shellWord } from '../../core/text.ts';
 import type { Client, Finding, ItemOperations, Operation } from '../client.ts';
 import { listName } from '../failures.ts';
 import type { ServiceResponse } from '../transport.ts';
 import type { GivenIds, WriteCheck } from '../verify-write.ts';
-import { type Column, readColumns, textLiteral } from './columns.ts';
+import { type Column, columnHint, readColumns, textLiteral } from './columns.ts';
 import { graphErrors } from './errors.ts';
 import { graphOperations, toRequest } from './items.ts';
 import { itemsPath, parsePage, toListedItem } from './pages.ts';
-import { holdsSent } from './read-form.ts';
+import { mayBeSent } from './read-form.ts';
 
 export interface KeyField {
   /** The internal name. */
@@ -38,7 +38,7 @@ export async function readKeyField(name: string, list: ListRef, client: Client):
 /** @throws {Failure} usage, if no key can be written into the column */
 function toKeyField(name: string, columns: readonly Column[]): KeyField {
   const column = columns.find((each) => each.name === name);
-  if (column === undefined) throw unusable(name, 'the list has no such column', hintFor(name, columns));
+  if (column === undefined) throw unusable(name, 'the list has no such column', columnHint(name, columns));
   const keyField = keyFieldOf(column);
   if (keyField !== undefined) return keyField;
   throw unusable(name, column.type === 'text' ? 'it is read-only' : `its type is ${column.type}, not text`);
@@ -52,13 +52,6 @@ export function keyFieldOf({ name, type, isUnique, isIndexed, isWritable }: Colu
 
 function unusable(name: string, reason: string, hint = 'pass a text column'): Failure {
   return new Failure('usage', `invalid --key-field "${name}": ${reason}`, { hint: `${hint}; nothing was sent` });
-}
-
-function hintFor(typed: string, columns: readonly Column[]): string {
-  const names = columns.map(({ name }) => name);
-  const displayed = columns.find(({ displayName }) => displayName === typed)?.name;
-  const meant = displayed ?? nearestName(typed, names);
-  return meant === undefined ? 'list the columns with: listctl columns list' : `did you mean ${meant}?`;
 }
 
 /** What is said of a key field before the first request. */
@@ -116,7 +109,7 @@ function createOperation(
   const doubtHint = lookUpHint({ column, promise }, key);
   const purpose = () => ({ ...operation.purpose(), idempotencyKey: key, doubtHint });
   if (promise === 'none') return { ...operation, purpose };
-  const isOwn = columns && ((item: Item) => holdsSent(item.fields, fields, columns));
+  const isOwn = columns && ((item: Item) => mayBeSent(item.fields, fields, columns));
   const lookUp = () => findByKey(list, { column, key, isOwn }, given);
   if (promise === 'indexed') return { ...operation, purpose, lookUp };
   return { ...operation, purpose, lookUp, isRepeatable: true, mayExist, check: () => faultCheck(lookUp()) };

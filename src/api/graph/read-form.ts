@@ -57,15 +57,34 @@ export function namedForm(fields: Fields, names: Iterable<string>, columns: read
   return objectFrom(members.filter((member): member is readonly [string, JsonValue] => member[1] !== undefined));
 }
 
-/** Whether fields that were read include all that were sent, with their values. */
-export function holdsSent(read: Fields, sent: Fields, columns: readonly Column[]): boolean {
+/** Whether fields that were read can be what became of those that were sent. */
+export function mayBeSent(read: Fields, sent: Fields, columns: readonly Column[]): boolean {
   const names = Object.keys(sent).filter((name) => !name.includes('@'));
   const found = namedForm(read, names, columns);
   return names.every((name) => {
     const column = columnOfField(name, columns);
-    // An empty text is read as none.
-    return column !== undefined && sameValue(column, ownField(found, name) || null, ownField(sent, name) || null);
+    return column !== undefined && mayBecome(column, ownField(found, name) ?? null, noEmptyText(ownField(sent, name)));
   });
+}
+
+/** The most that the zone of a site moves a time that is sent without one. */
+const zoneSecondsMax = 14 * 3600;
+
+/** SharePoint may read a date in the zone of the site, trim a text, make it HTML, and fill in a default. */
+function mayBecome(column: Column, read: JsonValue, sent: JsonValue): boolean {
+  if (sent === null && column.hasDefault) return true;
+  if (typeof read !== 'string' || typeof sent !== 'string') return sameValue(column, read, sent);
+  if (column.type === 'text') return read.startsWith('<') || normalText(read) === normalText(sent);
+  if (column.type !== 'dateTime' || hasZone(sent)) return sameValue(column, read, sent);
+  return Math.abs((secondsOf(read) ?? 0) - (secondsOf(sent) ?? 0)) <= zoneSecondsMax;
+}
+
+function noEmptyText(value: JsonValue | undefined): JsonValue {
+  return value === undefined || value === '' ? null : value;
+}
+
+function normalText(text: string): string {
+  return text.replace(/\r\n?/g, '\n').trim();
 }
 
 /** Adds the annotations without which arrays are refused; an empty one clears a field of several ids. */
@@ -148,7 +167,10 @@ function scalarForm(column: Column, value: JsonValue): JsonValue {
 
 /** Seconds since 1970; a time without a zone is taken for UTC. */
 function secondsOf(text: string): number | undefined {
-  const hasZone = !text.includes('T') || /(Z|[+-]\d\d:?\d\d)$/i.test(text);
-  const ms = Date.parse(hasZone ? text : `${text}Z`);
+  const ms = Date.parse(!text.includes('T') || hasZone(text) ? text : `${text}Z`);
   return Number.isNaN(ms) ? undefined : Math.floor(ms / 1000);
+}
+
+function hasZone(text: string): boolean {
+  return /T.*(Z|[+-]\d\d:?\d\d)$/i.test(text);
 }

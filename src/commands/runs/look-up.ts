@@ -2,7 +2,7 @@
 import type { Client, Finding } from '../../api/client.ts';
 import { readColumns } from '../../api/graph/columns.ts';
 import { findByKey, type KeyField, readKeyField } from '../../api/graph/key-field.ts';
-import { holdsSent } from '../../api/graph/read-form.ts';
+import { mayBeSent } from '../../api/graph/read-form.ts';
 import type { FormOptions } from '../../api/graph/write-form.ts';
 import { columnPrefix } from '../../bulk/flags.ts';
 import type { JournalHeader } from '../../bulk/journal-format.ts';
@@ -101,7 +101,7 @@ async function soughtRows(
     const { fields } = known.get(row) ?? {};
     const key = journaled(row) ?? ownField(fields ?? {}, column);
     if (fields === undefined || typeof key !== 'string') return undefined;
-    return { column, key, isOwn: (item) => holdsSent(item.fields, fields, columns) };
+    return { column, key, isOwn: (item) => mayBeSent(item.fields, fields, columns) };
   };
 }
 

@@ -4,6 +4,7 @@ import { type Column, columnOfField, readColumns } from '../../../src/api/graph/
 import {
   annotated,
   earlierValues,
+  mayBeSent,
   namedForm,
   plainForm,
   sameValue,
@@ -201,4 +202,31 @@ test('what only a user can write is kept as it was read', async () => {
   expect(earlierValues(read, ['Photo', 'Terms_0'], columns)).toEqual({ Photo: read.Photo, Terms_0: read.Terms_0 });
   expect(namedForm(read, ['Photo', 'Sum'], columns)).toEqual({ Photo: read.Photo });
   expect(annotated({ Photo: ['a'] }, columns)).toEqual({ Photo: ['a'] });
+});
+
+describe('what was read may be what was sent', () => {
+  test.each([
+    ['Title', ' a ', 'a', true],
+    ['Title', '', undefined, true],
+    ['Title', 'a', 'A', false],
+    ['Note', 'a\r\nb', 'a\nb', true],
+    ['Note', 'a', '<div class="x">a</div>', true],
+    ['Due', '2026-01-31', '2026-01-31T08:00:00Z', true],
+    ['Due', '2026-01-31T10:00', '2026-01-31T00:30:00Z', true],
+    ['Due', '2026-01-31', '2026-02-01T00:00:00Z', false],
+    ['Due', '2026-01-31T10:00:00Z', '2026-01-31T11:00:00Z', false],
+    ['Count', 1, 2, false],
+    ['Count', null, 7, false],
+    ['Count', 0, undefined, false],
+    ['OwnerLookupId', 7, '7', true],
+    ['OwnersLookupId', [7, 8], undefined, false],
+    ['Tags', ['a'], ['a'], true],
+    ['Kind', null, 'Book', true],
+  ])('%s: sent %j, read %j: %j', async (name, sent, read, expected) => {
+    const columns = await columnsFrom([...definitions, { name: 'Kind', text: {}, defaultValue: { value: 'Book' } }]);
+    const annotations = { [`${name}@odata.type`]: 'Collection(Edm.String)' };
+    expect(mayBeSent(read === undefined ? {} : { [name]: read }, { ...annotations, [name]: sent }, columns)).toBe(
+      expected,
+    );
+  });
 });
