@@ -99,6 +99,20 @@ describe('a text becomes what its column is', () => {
   });
 });
 
+test('items list --where finds a person by mail address', async () => {
+  await listctl(['items', 'create', '-f', 'Title=Dune', '-f', 'Owner=7']);
+  const list = (mail: string) => listctl(['items', 'list', '--where', `Owner=${mail}`, '--non-indexed', '-o', 'id']);
+  expect(await list('ann@contoso.com')).toMatchObject({ exitCode: 0, stdout: '1\n' });
+  const unknown = await list('eve@contoso.com');
+  expect(unknown).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('is not a person of the site') });
+});
+
+test('several persons are read with the mail addresses of the users', async () => {
+  await listctl(['items', 'create', '-f', 'Title=Dune', '-f', 'Owners=[7,12]']);
+  const { stdout } = await listctl(['items', 'get', '1', '-q', 'fields.Owners[].Email', '-o', 'json']);
+  expect(JSON.parse(stdout)).toEqual(['Ann@contoso.com', 'user12@contoso.com']);
+});
+
 describe('a value that its column cannot have is named', () => {
   test.each([
     { name: 'Count', text: 'three', says: '"three" is not a JSON number' },

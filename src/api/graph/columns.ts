@@ -1,5 +1,4 @@
-/** The columns of a list (learn.microsoft.com, resource type columnDefinition), and conditions on them. */
-import { Failure } from '../../core/errors.ts';
+/** The columns of a list (learn.microsoft.com, resource type columnDefinition). */
 import type { ListRef } from '../../core/item.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts';
 import { nearestName } from '../../core/text.ts';
@@ -145,44 +144,6 @@ export function takenBy(column: Column, columns: readonly Column[]): Column | un
   return other === column ? undefined : other;
 }
 
-/**
- * The filter for items with all of these values, each in the form that the type of its column needs.
- *
- * @throws {Failure} usage, for an unknown column, or a value that its column cannot have
- */
-export function equalityFilter(
-  conditions: readonly { readonly column: string; readonly value: string }[],
-  columns: readonly Column[],
-): string {
-  return conditions
-    .map(({ column, value }) => {
-      const { type, field } = findField(column, columns);
-      return `fields/${field} eq ${toLiteral(value, type, column)}`;
-    })
-    .join(' and ');
-}
-
-/** The type of a column, and the field that a filter takes for it: `OwnerLookupId` for the lookup `Owner`. */
-function findField(
-  typed: string,
-  columns: readonly Column[],
-): { readonly type: Column['type']; readonly field: string } {
-  const column = columnOfField(typed === 'id' ? 'ID' : typed, columns);
-  if (column !== undefined) {
-    const taken = takenBy(column, columns);
-    if (taken !== undefined) {
-      throw new Failure(
-        'usage',
-        `invalid --where: ${taken.name} is a column itself, so that "${typed}" cannot be named`,
-      );
-    }
-    return { type: column.type, field: isReference(column) ? fieldName(column) : typed };
-  }
-  throw new Failure('usage', `invalid --where: the list has no column "${typed}"`, {
-    hint: columnHint(typed, columns),
-  });
-}
-
 /** What to do about a name that no column has, or none that fits. */
 export function columnHint(typed: string, columns: readonly Column[]): string {
   const displayed = columns.find(({ displayName }) => displayName === typed)?.name;
@@ -198,22 +159,6 @@ export function isReference({ type }: Column): boolean {
   return type === 'lookup' || type === 'personOrGroup';
 }
 
-/** A literal of OData, quoted unless the column holds numbers. */
-function toLiteral(value: string, type: Column['type'], column: string): string {
-  const invalid = (expected: string) =>
-    new Failure('usage', `invalid --where "${column}=${value}": expected ${expected}`);
-  if (type === 'number' || type === 'currency') {
-    if (/^-?(0|[1-9]\d*)(\.\d+)?$/.test(value)) return value;
-    throw invalid('a number');
-  }
-  if (type === 'boolean') {
-    // SharePoint finds the opposite of `true` (SharePoint/sp-dev-docs#5594).
-    if (/^(true|false)$/i.test(value)) return value.toLowerCase() === 'true' ? '1' : '0';
-    throw invalid('true or false');
-  }
-  return textLiteral(value);
-}
-
 /** A text as a literal of OData. */
 export function textLiteral(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
@@ -221,18 +166,3 @@ export function textLiteral(text: string): string {
 
 /** The most lookup columns of a query: Graph leaves out those after them (resource type fieldValueSet). */
 export const lookupsMax = 12;
-
-/** @throws {Failure} usage, if a selection has more lookups than Graph returns; columns are read only if it may */
-export async function checkSelect(select: readonly string[], columns: () => Promise<readonly Column[]>): Promise<void> {
-  if (select.length <= lookupsMax) return;
-  const references = new Set((await columns()).filter(isReference).map(({ name }) => name));
-  const names = select.filter((name) => references.has(name) || references.has(name.replace(/LookupId$/, '')));
-  if (names.length <= lookupsMax) return;
-  throw new Failure(
-    'usage',
-    `--select has ${names.length} lookup columns, more than ${lookupsMax}: ${names.join(', ')}`,
-    {
-      hint: 'Microsoft Graph would leave out the others; list them with a second command',
-    },
-  );
-}

@@ -2,8 +2,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { checkSelect, readColumns } from '../../api/graph/columns.ts';
+import { readColumns } from '../../api/graph/columns.ts';
 import { readChanges } from '../../api/graph/delta.ts';
+import { checkSelect } from '../../api/graph/list-query.ts';
 import type { Print } from '../../cli/output.ts';
 import type { Session } from '../../cli/session.ts';
 import { errnoCode, Failure, fileFailure } from '../../core/errors.ts';
@@ -59,7 +60,7 @@ async function printChanges(
   { host, messages, service }: Session,
 ): Promise<string> {
   const client = await service.client();
-  await checkSelect(select ?? [], () => readColumns(list, client));
+  if (select !== undefined) checkSelect(select, await readColumns(list, client));
   if (last === undefined) await messages.say('no earlier --since last of this list is known: listing all items');
   const changes = await readChanges(list, { select, mark: last?.path }, client);
   if (changes.isResynced) {

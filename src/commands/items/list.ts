@@ -62,7 +62,7 @@ async function listItems(session: Session, flags: ListFlags): Promise<void> {
   await session.output.printing({ ...view, ...columns }, true, async (print) => {
     const list = await oneList(session.settings);
     const client = await session.service.client();
-    const filter = await readFilter(conditions, flags.filter, select, list, client);
+    const filter = await readFilter(conditions, flags.filter, select ?? [], list, client);
     const { itemPages } = await import('../../api/graph/pages.ts');
     const count = await printPages(itemPages(list, { filter, select, limit, nonIndexed }, client), print, session);
     if (count === 0) await session.messages.notice(filter === undefined ? 'the list is empty' : 'no item matches');
@@ -96,20 +96,21 @@ function parseWhere(text: string): { readonly column: string; readonly value: st
   });
 }
 
-/** The filter of all conditions; reads the columns of the list only where their types matter. */
+/** The filter of all conditions; reads the columns of the list only where names have to be checked. */
 async function readFilter(
   conditions: readonly ReturnType<typeof parseWhere>[],
   filter: string | undefined,
-  select: readonly string[] | undefined,
+  select: readonly string[],
   list: ListRef,
   client: Client,
 ): Promise<string | undefined> {
-  const { checkSelect, equalityFilter, readColumns } = await import('../../api/graph/columns.ts');
-  let read: ReturnType<typeof readColumns> | undefined;
-  const columns = () => (read ??= readColumns(list, client));
-  await checkSelect(select ?? [], columns);
+  if (conditions.length + select.length === 0) return filter;
+  const { readColumns } = await import('../../api/graph/columns.ts');
+  const { checkSelect, equalityFilter } = await import('../../api/graph/list-query.ts');
+  const columns = await readColumns(list, client);
+  checkSelect(select, columns);
   if (conditions.length === 0) return filter;
-  const equal = equalityFilter(conditions, await columns());
+  const equal = await equalityFilter(conditions, columns, list, client);
   if (filter === undefined) return equal;
   // `and` binds more tightly than `or`.
   return `${/\bor\b/i.test(filter) ? `(${filter})` : filter} and ${equal}`;

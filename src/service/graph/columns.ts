@@ -17,7 +17,11 @@ export interface Column {
   /** A unique column is indexed as well. */
   readonly isIndexed: boolean;
   readonly isUnique: boolean;
+  /** The mail addresses of the persons that it may refer to, by id. */
+  readonly mails: Mails;
 }
+
+type Mails = ReadonlyMap<number, string>;
 
 /** By name, without those of the system. */
 export type Columns = ReadonlyMap<string, Column>;
@@ -38,16 +42,18 @@ export interface ListSchema {
 export function parseSchema(schema: JsonValue): readonly ListSchema[] {
   const lists = isObject(schema) ? schema['lists'] : undefined;
   if (!Array.isArray(lists)) throw invalidSchema('expected {"lists": […]}');
+  const users = usersOf(isObject(schema) ? schema['users'] : undefined);
+  const mails = new Map([...(users.fixed ?? [])].map(([id, { EMail }]) => [id, String(EMail ?? '')]));
   const parsed = lists.map((list: JsonValue, at) => {
     const { title, columns = [] } = isObject(list) ? list : {};
     if (typeof title !== 'string' || title === '') throw invalidSchema(`list ${at + 1} has no title`);
     if (!Array.isArray(columns)) throw invalidSchema(`the columns of "${title}" are not an array`);
-    return { title, columns: columnsFrom(columns, title) };
+    return { title, columns: columnsFrom(columns, title, mails) };
   });
   const titles = parsed.map(({ title }) => title.toLowerCase());
   const twice = titles.find((title, at) => titles.indexOf(title) !== at);
   if (twice !== undefined) throw invalidSchema(`more than one list "${twice}"`);
-  return [...parsed, usersOf(isObject(schema) ? schema['users'] : undefined)];
+  return [...parsed, users];
 }
 
 function usersOf(users: JsonValue = []): ListSchema {
@@ -64,10 +70,10 @@ function usersOf(users: JsonValue = []): ListSchema {
   };
 }
 
-function columnsFrom(definitions: readonly JsonValue[], title: string): Columns {
+function columnsFrom(definitions: readonly JsonValue[], title: string, mails?: Mails): Columns {
   const columns = new Map<string, Column>();
   for (const [at, definition] of definitions.entries()) {
-    const column = isObject(definition) ? columnFrom(definition) : undefined;
+    const column = isObject(definition) ? columnFrom(definition, mails) : undefined;
     if (column === undefined) throw invalidSchema(`column ${at + 1} of "${title}" has no name`);
     const isTaken = columns.has(column.name) || isSystemName(column.name);
     if (isTaken) throw invalidSchema(`"${title}" already has a column "${column.name}"`);
@@ -80,7 +86,7 @@ function invalidSchema(reason: string): Failure {
   return new Failure('usage', `invalid --schema: ${reason}`);
 }
 
-function columnFrom(given: JsonObject): Column | undefined {
+function columnFrom(given: JsonObject, mails: Mails = new Map()): Column | undefined {
   const { name } = given;
   if (typeof name !== 'string' || name === '') return undefined;
   const definition: JsonObject = {
@@ -103,6 +109,7 @@ function columnFrom(given: JsonObject): Column | undefined {
     isReadOnly: definition['readOnly'] === true,
     isIndexed: isUnique || definition['indexed'] === true,
     isUnique,
+    mails,
   };
 }
 
@@ -264,10 +271,10 @@ function isArrayOf(kind: 'string' | 'number', value: JsonValue): value is readon
 }
 
 /** What a lookup or person is read as; what it refers to need not exist. */
-function reference(id: number, { definition }: Column): JsonObject {
+function reference(id: number, { definition, mails }: Column): JsonObject {
   const isPerson = definition['personOrGroup'] !== undefined;
   const value = { LookupId: id, LookupValue: referenceText(id, isPerson) };
-  return isPerson ? { ...value, Email: `user${id}@contoso.com` } : value;
+  return isPerson ? { ...value, Email: mails.get(id) || `user${id}@contoso.com` } : value;
 }
 
 function referenceText(id: number, isPerson: boolean): string {

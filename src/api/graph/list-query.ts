@@ -1,0 +1,134 @@
+/** What `items list` is asked for, `--where` and `--select`, checked by the columns of the list. */
+import { Failure } from '../../core/errors.ts';
+import type { ListRef } from '../../core/item.ts';
+import type { Client } from '../client.ts';
+import {
+  type Column,
+  columnHint,
+  columnOfField,
+  fieldName,
+  isReference,
+  isSystemField,
+  lookupsMax,
+  takenBy,
+  textLiteral,
+} from './columns.ts';
+import { readPeople } from './people.ts';
+import { ListForm } from './write-form.ts';
+
+/** `COLUMN=VALUE` */
+interface Equality {
+  readonly column: string;
+  readonly value: string;
+}
+
+/**
+ * The filter for items with all of these values, each in the form that the type of its column needs. Persons by mail
+ * address are looked up.
+ *
+ * @throws {Failure} usage, for an unknown column, or a value that its column cannot have; as `Client.send`
+ */
+export async function equalityFilter(
+  conditions: readonly Equality[],
+  columns: readonly Column[],
+  { site }: Pick<ListRef, 'site'>,
+  client: Client,
+): Promise<string> {
+  // What only the service sets can be compared.
+  const compared = columns.map((column) => ({ ...column, isReadOnly: false }));
+  const form = new ListForm(compared, {}, () => readPeople(site, client));
+  const make = () => conditions.map((condition) => comparison(condition, form)).join(' and ');
+  const filter = make();
+  if (!form.isIncomplete) return filter;
+  await form.complete();
+  return make();
+}
+
+function comparison({ column: typed, value }: Equality, form: ListForm): string {
+  const column = findColumn(typed === 'id' ? 'ID' : typed, '--where', form.columns);
+  const taken = takenBy(column, form.columns);
+  if (taken !== undefined) {
+    throw invalid('--where', `${taken.name} is a column itself, so that "${typed}" cannot be named`);
+  }
+  const field = isReference(column) ? fieldName(column) : typed;
+  const problem = (reason: string, hint?: string) => invalid(`--where "${typed}=${value}"`, reason, hint);
+  if (column.isMultiple) {
+    throw problem(
+      'Microsoft Graph cannot compare a column of several values',
+      `list the items, and choose among them: listctl items list --select ${column.name} -o jsonl`,
+    );
+  }
+  if (value === '') {
+    // Microsoft documents no condition for empty values of list items.
+    throw problem('expected a value', `for items without one, try --filter "fields/${field} eq null"`);
+  }
+  const { literal, expected } = toLiteral(value, column, form);
+  if (literal === undefined) throw problem(expected);
+  return `fields/${field} eq ${literal}`;
+}
+
+type Literal =
+  | { readonly literal: string; readonly expected?: never }
+  | { readonly literal?: never; readonly expected: string };
+
+/** A literal of OData, quoted unless the column holds numbers. */
+function toLiteral(value: string, { name, type }: Column, form: ListForm): Literal {
+  switch (type) {
+    case 'number':
+    case 'currency':
+      return /^-?(0|[1-9]\d*)(\.\d+)?$/.test(value) ? { literal: value } : { expected: 'expected a number' };
+    case 'boolean':
+      // SharePoint finds the opposite of `true` (SharePoint/sp-dev-docs#5594).
+      if (/^(true|false)$/i.test(value)) return { literal: value.toLowerCase() === 'true' ? '1' : '0' };
+      return { expected: 'expected true or false' };
+    case 'dateTime':
+    case 'choice':
+    case 'lookup':
+    case 'personOrGroup': {
+      const field = form.field(name);
+      const parsed = 'problem' in field ? field : field.fromText(value);
+      if (parsed.problem !== undefined) return { expected: parsed.problem };
+      return { literal: textLiteral(String(parsed.value)) };
+    }
+    default:
+      return { literal: textLiteral(value) };
+  }
+}
+
+function findColumn(typed: string, flag: string, columns: readonly Column[]): Column {
+  const column = columnOfField(typed, columns);
+  if (column !== undefined) return column;
+  throw invalid(flag, `the list has no column "${typed}"`, columnHint(typed, columns));
+}
+
+function invalid(what: string, reason: string, hint?: string): Failure {
+  return new Failure('usage', `invalid ${what}: ${reason}`, { hint });
+}
+
+/** Fields that are no columns, and properties of an item, which come in JSON whatever is selected (resource listItem). */
+const otherNames: ReadonlySet<string> = new Set([
+  ...['FileRef', 'FileLeafRef', 'FileDirRef', 'FSObjType', 'UniqueId', 'GUID', 'DocIcon', 'FileSizeDisplay'],
+  ...['createdBy', 'createdDateTime', 'lastModifiedBy', 'lastModifiedDateTime', 'webUrl', 'eTag', 'contentType'],
+  ...['parentReference', 'sharepointIds', 'deleted', 'fields', 'name', 'description'],
+]);
+
+/**
+ * Checks a selection. A list without columns of its own, as one of `serve` without a schema, has any fields.
+ *
+ * @throws {Failure} usage, for a name that is no column, or more lookups than Graph returns
+ */
+export function checkSelect(select: readonly string[], columns: readonly Column[]): void {
+  if (columns.some(({ isWritable }) => isWritable)) {
+    for (const name of select) if (!isSystemField(name) && !otherNames.has(name)) findColumn(name, '--select', columns);
+  }
+  const references = new Set(columns.filter(isReference).map(({ name }) => name));
+  const names = select.filter((name) => references.has(name) || references.has(name.replace(/LookupId$/, '')));
+  if (names.length <= lookupsMax) return;
+  throw new Failure(
+    'usage',
+    `--select has ${names.length} lookup columns, more than ${lookupsMax}: ${names.join(', ')}`,
+    {
+      hint: 'Microsoft Graph would leave out the others; list them with a second command',
+    },
+  );
+}
