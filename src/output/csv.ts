@@ -36,9 +36,17 @@ export function csvLine(values: readonly (JsonValue | undefined)[], options: Pri
 /**
  * Prints a header, and a line for each row. Without `columns` it has all, in the order first seen: then rows wait, in a
  * file if there are many.
+ *
+ * @param printsNone whether `columns` are printed without any row, too
  */
-export function rowsLayout(columns: readonly string[] | undefined, options: PrinterOptions): Layout<Row> {
-  return columns === undefined ? everyColumn(options) : theseColumns(columns, options);
+export function rowsLayout(
+  columns: readonly string[] | undefined,
+  options: PrinterOptions,
+  printsNone: boolean,
+): Layout<Row> {
+  if (columns === undefined) return everyColumn(options);
+  const { add, header } = theseColumns(columns, options);
+  return { add, end: async (write) => (printsNone ? write(header()) : undefined) };
 }
 
 /** Formats the result of a query: objects with a header, arrays and scalars without. */
@@ -46,23 +54,26 @@ export function csvText(value: JsonValue, options: PrinterOptions): string {
   const shape = shapeOf(isList(value) ? value : [value]);
   if (shape.kind === 'lists') return shape.rows.map((row) => `${csvLine(row, options)}\n`).join('');
   if (shape.kind === 'scalars') return shape.rows.map((scalar) => `${csvLine([scalar], options)}\n`).join('');
-  if (shape.rows.length === 0) return '';
   const rows = shape.rows.map(rowFrom);
-  const { add } = theseColumns(options.columns ?? columnsOf(rows), options);
-  return rows.map(add).join('');
+  const columns = options.columns ?? columnsOf(rows);
+  if (columns.length === 0) return '';
+  const { add, header } = theseColumns(columns, options);
+  return `${rows.map(add).join('')}${header()}`;
 }
 
-function theseColumns(columns: readonly string[], options: PrinterOptions): Layout<Row> {
-  let header = `${csvLine(columns, options)}\n`;
-  return {
-    add: (row) => {
-      const values = columns.map((name) => row.get(name));
-      const text = `${header}${csvLine(values, options)}\n`;
-      header = '';
-      return text;
-    },
-    end: async () => {},
+/** Formats rows after a header, which `header` returns unless a row did. */
+function theseColumns(columns: readonly string[], options: PrinterOptions) {
+  let text = `${csvLine(columns, options)}\n`;
+  const header = () => {
+    const first = text;
+    text = '';
+    return first;
   };
+  const add = (row: Row) => {
+    const values = columns.map((name) => row.get(name));
+    return `${header()}${csvLine(values, options)}\n`;
+  };
+  return { add, header };
 }
 
 function everyColumn(options: PrinterOptions): Layout<Row> {

@@ -97,7 +97,7 @@ function textLayout<T>(line: NonNullable<View<T>['line']>, screen: Screen): Layo
 function curlLayout<T>({ curl }: View<T>): Layout<T> {
   if (curl !== undefined) return { add: (value) => `${curl(value)}\n`, end: async () => {} };
   throw new Failure('usage', 'only a request that is not sent can be printed as curl', {
-    hint: 'pass --dry-run, or another --output',
+    hint: 'pass another --output',
   });
 }
 
@@ -128,7 +128,7 @@ async function yamlLayout<T>({ json, printsNone = false }: View<T>, isSeveral: b
 
 async function csvLayout<T>(view: View<T>, options: PrinterOptions): Promise<Layout<T>> {
   const { rowsLayout } = await import('./csv.ts');
-  const { add, end } = rowsLayout(options.columns ?? view.columns, options);
+  const { add, end } = rowsLayout(options.columns ?? view.columns, options, view.printsNone ?? false);
   return { add: (value) => add(rowOf(value, view)), end };
 }
 

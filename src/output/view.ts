@@ -62,7 +62,7 @@ export interface View<T> {
   readonly pretty: (values: readonly T[], screen: Screen) => Promise<string> | string;
   /** The same for one value, if values need not wait for the last one. */
   readonly line?: (value: T, screen: Screen) => string;
-  /** Whether no values are an empty list in `json`, `yaml` and queries, and not no output. */
+  /** Whether no values are an empty list in `json`, `yaml` and queries, and a header of known columns in `csv` and `tsv`. */
   readonly printsNone?: boolean;
   /** Whether a table is drawn a page at a time, so that any number of values fits into memory. */
   readonly inPages?: boolean;

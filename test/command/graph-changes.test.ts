@@ -44,7 +44,7 @@ test('lists everything the first time, and says so; then each changed item once,
   await listctl('items delete 3 --yes');
   await create('d');
   expect((await since('-o csv --select Title')).stdout).toBe('id,deleted,Title\n2,false,BB\n3,true,\n4,false,d\n');
-  expect((await since('-o csv --select Title')).stdout).toBe('');
+  expect((await since('-o csv --select Title')).stdout).toBe('id,deleted,Title\n');
 });
 
 test.each([
@@ -128,16 +128,19 @@ describe('on the wire', () => {
     const env = envOf({ LISTCTL_BASE_URL: service.url, LISTCTL_TOKEN: 'test-token', ...ids });
     const runs: Awaited<ReturnType<typeof run>>[] = [];
     for (let at = 0; at < times; at += 1) runs.push(await listctl(`items list --since last ${words}`, '', env));
-    return { runs, paths: service.requests.map((request) => request.path) };
+    const paths = service.requests.map((request) => request.path);
+    return { runs, paths: paths.filter((each) => !each.endsWith('/columns')) };
   }
   const item = (id: string, Title: string) => ({ id, fields: { Title } });
+  const columns = { status: 200, body: { value: [{ name: 'Title', text: {} }] } };
   const end = (address: string, value: readonly object[], token = 'T1') => ({
     status: 200,
     body: { value, '@odata.deltaLink': `${address}${path.slice('/v1.0'.length)}?token=${token}` },
   });
 
   test('the link of the last time is followed, with the fields that are wanted now', async () => {
-    const answers = (address: string) => [end(address, [item('1', 'a')]), end(address, [], 'T2'), end(address, [])];
+    const answers = (address: string) =>
+      [end(address, [item('1', 'a')]), end(address, [], 'T2'), end(address, [])].flatMap((each) => [columns, each]);
     const { paths } = await onWire('-o id --select Title', answers, 3);
     expect(paths).toEqual([
       `${path}?$expand=fields($select=Title)&$top=1000`,
@@ -146,9 +149,17 @@ describe('on the wire', () => {
     ]);
   });
 
+  test('an unknown name in --select is refused before the mark moves', async () => {
+    const answers = (address: string) => [columns, columns, end(address, [item('1', 'a')])];
+    const { runs, paths } = await onWire('--select Titel', answers);
+    expect(runs).toMatchObject([{ exitCode: 2, stderr: expect.stringContaining('did you mean Title?') }]);
+    expect({ paths, marks: marks() }).toEqual({ paths: [], marks: [] });
+  });
+
   test('of an item that comes several times, the last counts', async () => {
     const deleted = { id: '2', deleted: { state: 'deleted' } };
     const answers = (address: string) => [
+      columns,
       {
         status: 200,
         body: { value: [item('1', 'a'), item('2', 'b'), item('3', 'c')], '@odata.nextLink': `${address}/next` },

@@ -202,6 +202,8 @@ const columns = [
   definition('Photo', {}),
   definition('Secret', { text: {} }, { hidden: true }),
   ...Array.from({ length: 13 }, (_, at) => definition(`Shelf${at}`, { lookup: { allowMultipleValues: at === 0 } })),
+  definition('Status', { choice: { choices: ['New', 'Old'] } }),
+  definition('Color', { choice: { choices: ['Red'], allowTextEntry: true } }),
 ];
 const columnsAnswer = { status: 200, body: { value: columns } };
 const noItems = { status: 200, body: { value: [] } };
@@ -213,7 +215,6 @@ describe('conditions', () => {
   test.each([
     { where: ["Title=O'Neil"], filter: "fields/Title eq 'O''Neil'" },
     { where: ['Title=a=b&c'], filter: "fields/Title eq 'a=b&c'" },
-    { where: ['Title='], filter: "fields/Title eq ''" },
     { where: ['Title=7', 'Count=7'], filter: "fields/Title eq '7' and fields/Count eq 7" },
     { where: ['Price=-1.50'], filter: 'fields/Price eq -1.50' },
     // `eq true` finds the opposite in SharePoint.
@@ -222,6 +223,8 @@ describe('conditions', () => {
     { where: ['Due_x0020_Date=2026-01-31'], filter: "fields/Due_x0020_Date eq '2026-01-31'" },
     { where: ['Owner=7'], filter: "fields/OwnerLookupId eq '7'" },
     { where: ['OwnerLookupId=7'], filter: "fields/OwnerLookupId eq '7'" },
+    { where: ['Status=New', 'Color=Mauve'], filter: "fields/Status eq 'New' and fields/Color eq 'Mauve'" },
+    { where: ['Sum=3'], filter: "fields/Sum eq '3'" },
     { where: ['Count=1'], and: 'fields/Price gt 1', filter: 'fields/Price gt 1 and fields/Count eq 1' },
     { where: ['Count=1'], and: "a eq 1 or b eq 'x'", filter: "(a eq 1 or b eq 'x') and fields/Count eq 1" },
   ])('$where $and', async ({ where, and, filter }) => {
@@ -238,6 +241,17 @@ describe('conditions', () => {
     ['--where', 'Titel=x', 'did you mean Title?'],
     ['--where', 'Due Date=x', 'did you mean Due_x0020_Date?'],
     ['--where', 'TitleLookupId=7', 'has no column'],
+    ['--where', 'Due_x0020_Date=31.01.2026', 'is not a date (expected 2026-01-31'],
+    ['--where', 'Due_x0020_Date=2026-13-45', 'is not a date'],
+    ['--where', 'Status=Nwe', '"Nwe" is not a choice (did you mean "New"?)'],
+    ['--where', 'Shelf1=Berlin', 'is not an id (expected a number'],
+    ['--where', 'Owner=Ann', 'expected a mail address'],
+    ['--where', 'Tags=a', 'cannot compare a column of several values'],
+    ['--where', 'Shelf0=7', 'cannot compare a column of several values'],
+    ['--where', 'Owner=', 'try --filter "fields/OwnerLookupId eq null"'],
+    ['--select', 'Title,Titel', 'did you mean Title?'],
+    ['--select', 'Due Date', 'did you mean Due_x0020_Date?'],
+    ['--select', 'Xyzzy', 'listctl columns list'],
   ])('%s %s is refused', async (flag, value, says) => {
     await using service = await scriptedService(columnsAnswer, noItems);
     const { exitCode, stderr } = await run(['items', 'list', flag, value], { env: envOf(service) });
@@ -251,6 +265,7 @@ describe('conditions', () => {
     [['--filtr', 'x'], 'Did you mean --filter?'],
     [['17'], 'takes no arguments'],
     [['-q', '['], 'invalid JMESPath'],
+    [['-o', 'curl'], 'pass another --output'],
   ])('%j sends nothing', async (words, says) => {
     await using service = await scriptedService(noItems);
     const { exitCode, stderr } = await run(['items', 'list', ...words], { env: envOf(service) });
@@ -296,15 +311,31 @@ describe('conditions', () => {
 
 describe('--select', () => {
   test('reads these fields, which are the columns of a table and of csv', async () => {
-    await using service = await scriptedService({
-      status: 200,
-      body: { value: itemsFrom(1, 1, { '@odata.etag': 'e' }) },
-    });
+    const answer = { status: 200, body: { value: itemsFrom(1, 1, { '@odata.etag': 'e' }) } };
+    await using service = await scriptedService(columnsAnswer, answer, columnsAnswer, answer);
     const { stdout } = await run(['items', 'list', '--select', 'Title,Count', '-o', 'csv'], { env: envOf(service) });
     expect(stdout).toBe('id,Title,Count\n1,t1,\n');
     expect(queryOf(service).get('$expand')).toBe('fields($select=Title,Count)');
     const table = await run(['items', 'list', '--select', 'Title,Count', '-o', 'pretty'], { env: envOf(service) });
     expect(table.stdout).toBe('id  Title  Count\n1   t1\n');
+  });
+
+  test.each([
+    { columns: columnsAnswer, select: 'id,Owner,OwnerLookupId,Sum,Created,_UIVersionString,webUrl' },
+    { columns: noItems, select: 'Anything' },
+  ])('permits $select', async ({ columns: answer, select }) => {
+    await using service = await scriptedService(answer, noItems);
+    expect((await run(['items', 'list', '--select', select], { env: envOf(service) })).exitCode).toBe(0);
+  });
+
+  test.each([
+    { words: ['--select', 'Title,Count', '-o', 'csv'], printed: 'id,Title,Count\n' },
+    { words: ['--select', 'Title,Count', '--columns', 'Title', '-o', 'tsv'], printed: 'Title\n' },
+    { words: ['--select', 'Title', '--columns', 'A,B', '-o', 'csv', '-q', '[].fields'], printed: 'A,B\n' },
+    { words: ['--select', 'Title', '-o', 'csv', '-q', '[].fields'], printed: '' },
+  ])('without an item, $words prints the header that is known', async ({ words, printed }) => {
+    await using service = await scriptedService(columnsAnswer, noItems);
+    expect((await run(['items', 'list', ...words], { env: envOf(service) })).stdout).toBe(printed);
   });
 
   const shelves = (count: number) => Array.from({ length: count }, (_, at) => `Shelf${at}`).join(',');

@@ -56,7 +56,7 @@ describe('the results of the steps, in their order', () => {
   test.each([
     ['json', '[]\n'],
     ['jsonl', ''],
-    ['csv', ''],
+    ['csv', 'key,action,status,id,error\n'],
   ])('are none where nothing is to do: -o %s', async (format, expected) => {
     await using service = await itemService();
     await using world = await applyWorld(service);
