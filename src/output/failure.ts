@@ -105,5 +105,7 @@ export function failureGroupLines(groups: readonly FailureGroup[], { columns }: 
 function describeGroup({ kind, status, serviceCode, row, name, message }: FailureGroup): string {
   const http = status === undefined ? [] : [`HTTP ${status}`];
   const code = serviceCode === undefined ? [] : [serviceCode];
-  return `${[kind, ...http, ...code].join(', ')} (${name === undefined ? `row ${row}` : `"${name}"`}: ${message})`;
+  // The ids of SharePoint's lists and sites would leave no room for the reason.
+  const reason = message.replace(/ (in|of) list "[^"]*" of site "[^"]*"/g, '');
+  return `${[kind, ...http, ...code].join(', ')} (${name === undefined ? `row ${row}` : `"${name}"`}: ${reason})`;
 }

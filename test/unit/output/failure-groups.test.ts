@@ -118,3 +118,11 @@ test('every failure is in exactly one group, whatever they are', () => {
     }),
   );
 });
+
+test('a line has room for the reason: it does not name the list, which the whole run has', () => {
+  const task = 'cannot create an item in list "89580f6e-0000" of site "contoso.sharepoint.com,79b2d699,0"';
+  const groups = grouped(new Failure('refused', `${task} (HTTP 400: The value is taken)`));
+  expect(failureGroupLines(groups, pipe)).toEqual([
+    '  1 × refused (row 1: cannot create an item (HTTP 400: The value is taken))',
+  ]);
+});
