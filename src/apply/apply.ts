@@ -399,8 +399,8 @@ async function drawPlan(
   await writeAll(withNewlines(planLines(plan, state.items, { place, notes }, screen)), output);
 }
 
-function placeOf({ target: { site, list } }: PlanFile, { settings }: Session): string {
-  return `list "${list}" of site "${site}" at ${settings.address()}`;
+function placeOf({ target }: PlanFile, { settings }: Session): string {
+  return `${settings.placeText(target)} at ${settings.address()}`;
 }
 
 function* withNewlines(lines: Iterable<string>): Generator<string> {
@@ -472,8 +472,7 @@ async function confirmPlan(
 ): Promise<void> {
   if (deletes !== undefined) await confirmDeletes(plan, deletes, session);
   else if (saved === undefined && !flags.yes) await confirmChanges(plan, session);
-  const { site, list } = plan.target;
-  await session.service.confirmWrites(`list "${list}" of site "${site}"`);
+  await session.service.confirmWrites(session.settings.placeText(plan.target));
 }
 
 async function confirmDeletes(plan: PlanFile, deletes: Deletes, session: Session): Promise<void> {
@@ -497,6 +496,6 @@ function questionAbout(plan: PlanFile, session: Session): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}?`;
 }
 
-function stepsOf({ target: { site, list }, counts }: PlanFile, { settings }: Session): string {
-  return stepsText(counts, `list "${list}" of site "${site}" on ${settings.target()}`);
+function stepsOf({ target, counts }: PlanFile, { settings }: Session): string {
+  return stepsText(counts, `${settings.placeText(target)} on ${settings.target()}`);
 }

@@ -401,8 +401,8 @@ async function runFile(run: FileRun, record: RunRecord | undefined, session: Ses
   const isRepeat = decision.kind === 'new' && (run.options.restart || record?.before !== undefined);
   if (isRepeat && run.keyOf !== undefined) await session.messages.say(sameKeysWarning);
   if (command.needsConfirmation) await confirmDelete(run, session);
-  const { site, list } = session.settings.list();
-  if (command.action !== 'get') await session.service.confirmWrites(`list "${list}" of site "${site}"`);
+  const place = session.settings.placeText(session.settings.list());
+  if (command.action !== 'get') await session.service.confirmWrites(place);
   await sendRows(await planOf(run, decision, record, session), session);
 }
 
@@ -428,10 +428,10 @@ async function confirmResume(
 }
 
 async function confirmDelete({ check, command, file }: FileRun, session: Session): Promise<void> {
-  const { site, list } = session.settings.list();
+  const place = session.settings.placeText(session.settings.list());
   const count = countOf(check.ofShard, 'item');
   const from = nameOf(file.input.name);
-  const question = `Delete the ${count} in ${from} from list "${list}" of site "${site}" on ${session.settings.target()}?`;
+  const question = `Delete the ${count} in ${from} from ${place} on ${session.settings.target()}?`;
   if (await session.prompts.confirm(question)) return;
   throw new Failure('usage', `not confirmed: none of the ${count} in ${from} was ${command.done}`, {
     hint: session.prompts.skipHint(),

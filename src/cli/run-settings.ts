@@ -39,6 +39,8 @@ export interface RunSettings {
    * as `Client.send`.
    */
   locate(manifest?: ListNames): Promise<ListRef>;
+  /** A list for messages, by the names that `locate` resolved where there are any, and its id. */
+  placeText(list: ListRef): string;
   /** The site or the list alone. */
   name(name: 'site' | 'list'): string;
   /** The service URL, for messages and dry runs. */
@@ -55,7 +57,7 @@ export function runSettings(
   findAddress: () => Address,
   findIds: (list: ListRef) => Promise<ListRef>,
 ): RunSettings {
-  const located = new Map<string, ListRef>();
+  const located = new Map<string, { readonly given: ListRef; readonly found: ListRef }>();
   const givenList = (manifest: ListNames = {}) => findList(manifest, sources);
   // Flags and the environment may be enough, without readable settings.
   const profile = () =>
@@ -77,13 +79,17 @@ export function runSettings(
     },
     list: (manifest) => {
       const given = givenList(manifest);
-      return located.get(JSON.stringify(given)) ?? given;
+      return located.get(JSON.stringify(given))?.found ?? given;
     },
     locate: async (manifest) => {
       const given = givenList(manifest);
       const found = await findIds(given);
-      located.set(JSON.stringify(given), found);
+      located.set(JSON.stringify(given), { given, found });
       return found;
+    },
+    placeText: (list) => {
+      const known = [...located.values()].find(({ found }) => found.site === list.site && found.list === list.list);
+      return placeText(known?.given ?? list, list);
     },
     name: (name) => {
       const found = findName(name, undefined, sources);
@@ -99,6 +105,12 @@ export function runSettings(
       return name === undefined ? service : `${name} (${service})`;
     },
   };
+}
+
+/** `list "Books" (6f5a…) of site "contoso.sharepoint.com:/sites/team"`, or `list https://… (6f5a…)` */
+function placeText(given: ListRef, { list: id }: ListRef): string {
+  const aside = given.list.toLowerCase() === id.toLowerCase() ? '' : ` (${id})`;
+  return given.site === '' ? `list ${given.list}${aside}` : `list "${given.list}"${aside} of site "${given.site}"`;
 }
 
 function findList(manifest: ListNames, sources: Sources): ListRef {

@@ -114,3 +114,31 @@ test('an undo restores fields that were empty, and a row that was rejected is se
   expect(await server.listctl('items update --from rejects.jsonl -o none')).toMatchObject({ exitCode: 0 });
   expect(await server.read('2')).toMatchObject({ Note: 'new', Tags: [], OwnerLookupId: '12' });
 });
+
+test.each([
+  ['Books', 'from list "Books" (LIST) of site "contoso.sharepoint.com:/sites/team" on'],
+  [
+    'https://contoso.sharepoint.com/sites/team/Lists/Books',
+    'from list https://contoso.sharepoint.com/sites/team/Lists/Books (LIST) on',
+  ],
+])('a question names the list as it was typed: %s', async (list, asked) => {
+  await using server = await booksWithDune();
+  const env = { ...server.env, LISTCTL_LIST: list, NO_COLOR: '1' };
+  server.file('ids.txt', '1\n');
+  const host = testHost({ env, terminal: 300, cwd: server.path });
+  const running = main(['items', 'delete', '--from', 'ids.txt'], { ...host, env: { ...host.env, ...env } });
+  await host.answer('Delete the 1 item', 'n\n');
+  expect(await running).toBe(2);
+  expect(
+    host.printed.stderr.replaceAll('\n', '').replaceAll(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, 'LIST'),
+  ).toContain(asked);
+});
+
+test('so does a plan', async () => {
+  await using server = await booksWithDune();
+  const manifest = server.file('books.csv', 'Title,Count\nDune,2\nEmma,1\n');
+  const { stdout } = await server.listctl(['apply', manifest, '--key', 'Title', '--init', '--dry-run']);
+  expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(
+    /list "Books" \([\da-f-]{36}\) of site "contoso.sharepoint.com:\/sites\/team" at http/,
+  );
+});

@@ -73,7 +73,8 @@ async function confirmDelete(refs: readonly ItemRef[], session: Session): Promis
     refs.map(({ id }) => id),
     10,
   );
-  const what = `${refs.length === 1 ? 'item' : 'items'} ${names} from list "${first?.list}" of site "${first?.site}"`;
+  const place = first && session.settings.placeText(first);
+  const what = `${refs.length === 1 ? 'item' : 'items'} ${names} from ${place}`;
   if (await session.prompts.confirm(`Delete ${what} on ${session.settings.target()}?`)) return;
   throw new Failure('usage', 'not confirmed: nothing was deleted', {
     hint: session.prompts.skipHint(),

@@ -261,7 +261,7 @@ async function undoItems(undo: Undo, record: RunRecord, session: Session): Promi
   if (!flags.yes) await confirmUndo(undo, left, session);
   else if (undo.word === 'last')
     await session.messages.say(`undoing run ${run} (started ${startedAt}): ${countOf(left, 'item')}`);
-  await session.service.confirmWrites(`list "${list.list}" of site "${list.site}"`);
+  await session.service.confirmWrites(session.settings.placeText(list));
   await sendRows(await planOf(undo, before, record, session), session);
 }
 
@@ -276,7 +276,7 @@ function changedSince({ header }: Replay, run: string, { path }: KeptValues): Fa
 async function confirmUndo({ of, list }: Undo, left: number, session: Session): Promise<void> {
   const { run, startedAt, action } = of.header;
   const what = `the ${countOf(left, 'item')} that run ${run} (started ${startedAt}) ${wordsOf(of).did}`;
-  const where = `in list "${list.list}" of site "${list.site}" on ${session.settings.target()}`;
+  const where = `in ${session.settings.placeText(list)} on ${session.settings.target()}`;
   const questions: Readonly<Record<string, string>> = {
     update: `Put back the earlier values of ${what} ${where}?`,
     delete: `Create anew ${what} ${where}? ${left === 1 ? 'It gets a new id' : 'They get new ids'}.`,
