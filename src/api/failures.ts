@@ -18,7 +18,7 @@ export interface ErrorWording {
   parse(response: ServiceResponse, hide: (text: string) => string): ServiceError;
   /** Undefined to go by the status, as for `hint`. */
   kind(response: ServiceResponse): FailureKind | undefined;
-  hint(response: ServiceResponse): string | undefined;
+  hint(response: ServiceResponse, method: Method): string | undefined;
   /**
    * What a response means for the next attempt, where its status does not say it: `throttled`, `retryable` and `final`
    * were not applied.
@@ -192,7 +192,7 @@ function refusal(context: RequestContext, response: ServiceResponse, outcome: Ou
       ? `${context.target} was not found (${quoted})${doubt}`
       : `cannot ${context.task} (${quoted}${redirectOf(response)})`;
   return createFailure(context, kind, message, {
-    hint: context.errors?.hint(response) ?? hintFor(kind, context, response),
+    hint: context.errors?.hint(response, context.method) ?? hintFor(kind, context, response),
     outcome,
     ...detailsOf(context, response),
   });

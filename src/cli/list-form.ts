@@ -85,6 +85,9 @@ export async function toSentFields(
   throw new Failure('usage', problems.join('; '), { hint: 'nothing was sent' });
 }
 
+/** The flag is about files. */
+const commaAdvice = 'write a decimal point';
+
 /**
  * Makes the fields of a command on single items; a dry run that has no token shows them as they were typed.
  *
@@ -98,7 +101,7 @@ export async function toListFields(
 ): Promise<Fields> {
   const { settings, messages } = session;
   const { keyField } = flags;
-  const options = { ...parseFormFlags(flags), filled: keyField === undefined ? [] : [keyField] };
+  const options = { ...parseFormFlags(flags), filled: keyField === undefined ? [] : [keyField], commaAdvice };
   if (flags.dryRun && !settings.address().startsWith('local:') && !hasToken(settings.sources)) {
     await messages.say('without a token the columns of the list are not read: fields are shown as they were typed');
     return typed.fields;

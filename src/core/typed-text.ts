@@ -28,18 +28,26 @@ const numbers = {
 /** With thousands separators, which may be decimal ones where others write. */
 const grouped = /^-?[0-9]{1,3}(?:[.,' \u00a0\u202f][0-9]{3})+(?:[.,][0-9]+)?$/;
 
-/** Parses a number as JSON writes it, but for its decimal separator; it keeps its digits. Blanks around it are ignored. */
-export function parseNumber(text: string, decimal: '.' | ','): Parsed {
+/**
+ * Parses a number as JSON writes it, but for its decimal separator; it keeps its digits. Blanks around it are ignored.
+ *
+ * @param commaAdvice what to do about a decimal comma
+ */
+export function parseNumber(
+  text: string,
+  decimal: '.' | ',',
+  commaAdvice = 'pass --decimal , for a decimal comma',
+): Parsed {
   const digits = text.trim();
   if (numbers[decimal].test(digits)) return { value: parseJson(digits.replace(',', '.')) };
   const advice = [
     ...(grouped.test(digits) ? ['remove thousands separators'] : []),
-    ...(decimal === '.' && /^-?[0-9]{1,3}(?:[.' \u00a0\u202f]?[0-9]{3})*,[0-9]+$/.test(digits)
-      ? ['pass --decimal , for a decimal comma']
-      : []),
+    ...(decimal === '.' && /^-?[0-9]{1,3}(?:[.' \u00a0\u202f]?[0-9]{3})*,[0-9]+$/.test(digits) ? [commaAdvice] : []),
   ];
+  // Without another separator before it, the comma is one or the other.
+  const conjunction = /[.' \u00a0\u202f][0-9]{3}.*,/.test(digits) ? ' and ' : ', or ';
   const { problem } = invalidText(decimal === '.' ? 'a JSON number' : 'a number with a decimal comma', text);
-  return { problem: advice.length === 0 ? problem : `${problem} (${advice.join(', or ')})` };
+  return { problem: advice.length === 0 ? problem : `${problem} (${advice.join(conjunction)})` };
 }
 
 /** Parses a JSON scalar that is not in quotes; any other text is a string. */

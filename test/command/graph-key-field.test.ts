@@ -167,7 +167,8 @@ test('an item with the same value of a field that is the key is no success', asy
 
 describe('nothing is sent', () => {
   test.each([
-    ['--key-field Nowhere', 'the list has no such column'],
+    ['--key-field Nowhere', 'no column has this internal name'],
+    ['--key-field Display --names display', 'which --names does not change'],
     ['--key-field unique', 'did you mean Unique?'],
     ['--key-field Count', 'its type is number, not text'],
     ['--key-field Fixed', 'it is read-only'],
@@ -200,7 +201,7 @@ describe('nothing is sent', () => {
     const cwd = graph.env['LISTCTL_STATE_DIR'] ?? '';
     writeFileSync(join(cwd, 'rows.csv'), 'Title\na\n');
     const ran = await listctl(graph, `items create --key-field Nowhere --dry-run ${input}`, { cwd });
-    expect(ran).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('no such column') });
+    expect(ran).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('no column has this internal name') });
   });
 
   test.each([

@@ -2,7 +2,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts';
 import type { ErrorWording } from '../failures.ts';
 import { parseResponseJson, parseServiceError, type ServiceError } from '../response.ts';
-import type { ApiRequest, ServiceResponse } from '../transport.ts';
+import type { ApiRequest, Method, ServiceResponse } from '../transport.ts';
 
 export const graphErrors: ErrorWording = {
   // Another machine may answer ("Best practices for working with Microsoft Graph").
@@ -40,14 +40,15 @@ function meaning(request: ApiRequest, response: ServiceResponse): ReturnType<Err
     : undefined;
 }
 
-function hintFor(response: ServiceResponse): string | undefined {
+function hintFor(response: ServiceResponse, method: Method): string | undefined {
   const { status } = response;
   if (status === 403) {
     return 'the token needs the scope Sites.ReadWrite.All, or Sites.Selected with write access to this site (docs/graph.md)';
   }
   if (status === 404)
     return 'check the site, the list and the id; pass the address of the list in the browser with --list';
-  if (status === 400) {
+  // Before a write the columns were read: the names are right.
+  if (status === 400 && method === 'GET') {
     return 'columns go by their internal names; pass the address of the list in the browser with --list (docs/graph.md)';
   }
   if (status === 500 && codeOf(response) === 'generalException') {

@@ -38,7 +38,8 @@ export async function readKeyField(name: string, list: ListRef, client: Client):
 /** @throws {Failure} usage, if no key can be written into the column */
 function toKeyField(name: string, columns: readonly Column[]): KeyField {
   const column = columns.find((each) => each.name === name);
-  if (column === undefined) throw unusable(name, 'the list has no such column', columnHint(name, columns));
+  if (column === undefined)
+    throw unusable(name, 'no column has this internal name, which --names does not change', columnHint(name, columns));
   const keyField = keyFieldOf(column);
   if (keyField !== undefined) return keyField;
   throw unusable(name, column.type === 'text' ? 'it is read-only' : `its type is ${column.type}, not text`);

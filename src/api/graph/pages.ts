@@ -180,9 +180,9 @@ function filterErrors(nonIndexed: boolean): ErrorWording {
   return {
     ...graphErrors,
     kind: (response) => (isBeyondThreshold(response) ? 'usage' : graphErrors.kind(response)),
-    hint: (response) => {
+    hint: (response, method) => {
       if (isBeyondThreshold(response)) return thresholdHint;
-      return response.status === 400 && !nonIndexed ? unindexedHint : graphErrors.hint(response);
+      return response.status === 400 && !nonIndexed ? unindexedHint : graphErrors.hint(response, method);
     },
     meaning: (request, response) => (isBeyondThreshold(response) ? 'final' : graphErrors.meaning(request, response)),
   };

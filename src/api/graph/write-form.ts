@@ -5,7 +5,7 @@
  */
 import { type Fields, ownField } from '../../core/item.ts';
 import { type JsonValue, NumberToken, printJson } from '../../core/json.ts';
-import { listNames, nearestName, quoted } from '../../core/text.ts';
+import { listNames, nearestName, quoted, shellWord } from '../../core/text.ts';
 import { type FieldForm, type Parsed, parseBoolean, parseJsonText, parseNumber } from '../../core/typed-text.ts';
 import { type Column, columnOfField, fieldName, isReference, isSystemField, takenBy } from './columns.ts';
 import { plainForm } from './read-form.ts';
@@ -20,6 +20,8 @@ export interface FormOptions {
   readonly split?: string | undefined;
   /** The decimal separator of numbers in texts. */
   readonly decimal?: '.' | ',' | undefined;
+  /** What to do about a decimal comma, where `decimal` cannot be given. */
+  readonly commaAdvice?: string | undefined;
   /** The internal names of columns that get a value elsewhere. */
   readonly filled?: readonly string[] | undefined;
 }
@@ -82,7 +84,7 @@ export class ListForm {
       const other = taken.get(form.name);
       taken.set(form.name, typed);
       const isText = texts?.has(typed) === true && typeof value === 'string';
-      const parsed = isText ? form.fromText(value) : form.fromJson(value);
+      const parsed = isText ? notBlank(form.fromText(value), typed, value) : form.fromJson(value);
       if (other !== undefined) problems.push({ problem: `${quoted(other)} and ${quoted(typed)} are the same column` });
       else if (parsed.problem !== undefined) problems.push({ problem: `in ${quoted(typed)}, ${parsed.problem}` });
       else form.put(fields, parsed.value);
@@ -196,11 +198,14 @@ export class ListForm {
     const checked = (value: JsonValue): Parsed => (isValid(value) ? { value } : notA(printJson(value), expected));
     const nullable = (check: (value: JsonValue) => Parsed) => (value: JsonValue) =>
       value === null ? { value } : check(value);
-    const { decimal = '.' } = this.#options;
+    const { decimal = '.', commaAdvice } = this.#options;
     switch (column.type) {
       case 'number':
       case 'currency':
-        return { fromText: (text) => checkedAfter(parseNumber(text, decimal), checked), fromJson: nullable(checked) };
+        return {
+          fromText: (text) => checkedAfter(parseNumber(text, decimal, commaAdvice), checked),
+          fromJson: nullable(checked),
+        };
       case 'boolean':
         return { fromText: parseBoolean, fromJson: nullable(checked) };
       case 'dateTime':
@@ -383,6 +388,12 @@ function choiceOf(value: string, { choices }: Column): Parsed {
       ? `expected ${listNames((choices ?? []).map(quoted), 10)}`
       : `did you mean ${quoted(nearest)}?`;
   return { problem: `${quoted(value)} is not a choice (${advice})` };
+}
+
+/** As it was parsed; with what clears a field for an empty text that its column cannot have. */
+function notBlank(parsed: Parsed, typed: string, text: string): Parsed {
+  if (parsed.problem === undefined || text.trim() !== '') return parsed;
+  return { problem: `${quoted(text)} is not a value (to clear the field, pass -f ${shellWord(`${typed}:=null`)})` };
 }
 
 function notEmpty(part: string, parse: (text: string) => Parsed, text: string): Parsed {

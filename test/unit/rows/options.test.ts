@@ -38,7 +38,7 @@ describe('the type of a cell', () => {
       `2:1 in "A", "10,5" is not a JSON number (${comma})`,
       `3:1 in "A", "1,234" is not a JSON number (${separators}, or ${comma})`,
       `4:1 in "A", "1 000" is not a JSON number (${separators})`,
-      `5:1 in "A", "1.234,5" is not a JSON number (${separators}, or ${comma})`,
+      `5:1 in "A", "1.234,5" is not a JSON number (${separators} and ${comma})`,
     ]);
   });
 
