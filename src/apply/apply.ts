@@ -269,9 +269,13 @@ async function readItems(begun: State, options: ApplyOptions, session: Session):
   if (!isRefreshed(options)) return { current: new Map(), isSame };
   if (graph === undefined) return { current: await refreshItems(state, pace, session) };
   const { readList, uniqueItems } = await import('./graph.ts');
-  const { current, others } = await readList(manifest, state, { graph, pace, findsOthers: true }, session);
+  const read = await readList(manifest, state, { graph, pace, findsOthers: true }, session);
+  const { current, others, strangers } = read;
   if (begun.serial > 0) return { current, others, isSame };
   const imported = uniqueItems(others, begun.key);
+  if ((options.saved?.prune ?? options.flags.prune) && strangers > 0) {
+    await session.messages.say(`--prune does not delete ${unmanagedText(strangers)}: no state has them`);
+  }
   const there = [...imported].map(([key, item]) => [key, { ...item, kind: 'there' }] as const);
   return { current: new Map(there), imported, isSame };
 }
@@ -366,8 +370,13 @@ async function showPlan(
   }
 }
 
+function unmanagedText(count: number): string {
+  return `${countOf(count, 'item')} of the list that ${count === 1 ? 'is' : 'are'} not in the manifest`;
+}
+
 function importedText({ length }: readonly string[]): string {
-  return length === 1 ? 'an item of the list is imported' : `${countText(length)} items of the list are imported`;
+  const [have, are] = length === 1 ? ['has a key', 'is'] : ['have keys', 'are'];
+  return `${countOf(length, 'item')} of the list ${have} of the manifest, and ${are} imported`;
 }
 
 /** Whether a person can be asked, and sees the plan: on stdout, or on stderr. */

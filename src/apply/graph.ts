@@ -90,6 +90,12 @@ export class GraphList implements ManifestColumns {
     });
   }
 
+  /** SharePoint refuses a second value of a unique column that differs in case alone. */
+  comparedBy(keyField: string): ((key: string) => string) | undefined {
+    const column = this.columnOf(keyField);
+    return column?.type === 'text' && column.isUnique ? fold : undefined;
+  }
+
   /** Adds the annotations that fields need in a request. */
   readonly toSent = (fields: Fields): Fields => annotated(fields, this.columns);
 
@@ -336,8 +342,9 @@ export function uniqueItems(
     items.set(key, item);
   }
   if (twice.length === 0) return items;
-  const keys = twice.length === 1 ? 'one key' : countOf(twice.length, 'key');
-  throw new Failure('usage', `the list has several items with ${keys} of the manifest: ${listNames(twice, 10)}`, {
+  const keys = twice.length === 1 ? 'a key' : countOf(twice.length, 'key');
+  const have = twice.length === 1 ? 'belongs' : 'belong';
+  throw new Failure('usage', `${keys} of the manifest ${have} to several items of the list: ${listNames(twice, 10)}`, {
     hint: `delete all but one of them, or change their ${keyField}; nothing was sent`,
   });
 }

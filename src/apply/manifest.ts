@@ -189,15 +189,19 @@ class ItemCollector {
   #lacksKeys = false;
   readonly #key: string;
   readonly #columns: { readonly header: readonly string[] };
-  readonly #lines = new Map<string, number>();
+  readonly #compared: ((key: string) => string) | undefined;
+  /** The first line of each key, by what keys are told apart by. */
+  readonly #lines = new Map<string, Pick<ManifestItem, 'key' | 'line'>>();
   #rows = 0;
 
   /**
    * @param key the name of the key field
+   * @param graph the columns of the list
    * @param columns the header of CSV and TSV
    */
-  constructor(key: string, columns: readonly string[] = []) {
+  constructor(key: string, graph: ManifestColumns | undefined, columns: readonly string[] = []) {
     this.#key = key;
+    this.#compared = graph?.comparedBy(key);
     this.#columns = { header: columns };
   }
 
@@ -214,12 +218,14 @@ class ItemCollector {
       return;
     }
     const { key } = read;
-    const first = this.#lines.get(key);
+    const compared = this.#compared?.(key) ?? key;
+    const first = this.#lines.get(compared);
     if (first !== undefined) {
-      this.#refuseKey(row, `the key ${quoted(key)} is already used in line ${first}`, key);
+      const same = first.key === key ? '' : ` as ${quoted(first.key)}, and the column is unique without regard to case`;
+      this.#refuseKey(row, `the key ${quoted(key)} is already used in line ${first.line}${same}`, key);
       return;
     }
-    this.#lines.set(key, line);
+    this.#lines.set(compared, { key, line });
     this.items.push({ key, fields, line });
   }
 
@@ -276,6 +282,8 @@ export interface ManifestColumns {
   readonly rowsForm: ListForm | undefined;
   /** The field of the column that identifies items; throws a Failure if it cannot. */
   keyNamed(typed: string): string;
+  /** What the service tells keys apart by, where that is less than the keys. */
+  comparedBy(keyField: string): ((key: string) => string) | undefined;
 }
 
 export interface ManifestOptions {
@@ -313,8 +321,8 @@ async function readRows(input: Input, given: RowsOptions, options: ManifestOptio
     const sha256 = await contentHash(input, rows);
     return { key, items: [], sha256, sizeBytes: 0, isBlank: true, notices: [] };
   }
-  const file = await openRows(input, rows);
-  const items = new ItemCollector(key, file.header);
+  const file = await openRows(input, { ...rows, manifestKey: key });
+  const items = new ItemCollector(key, graph, file.header);
   const { sha256, sizeBytes, notices, rows: count } = await checkRows(file, (row) => items.add(row));
   const isBlank = count === 0 && (file.format !== 'json' || (await firstCharacter(input, rows)) === undefined);
   return { key, items: checkedItems(items, input, options), sha256, sizeBytes, isBlank, notices };
@@ -332,7 +340,7 @@ async function readDocument(
   const graph = await options.openGraph?.(document);
   const rows = { ...given, form: graph?.rowsForm };
   const key = keyName(document.key, options, input, graph);
-  const items = new ItemCollector(key);
+  const items = new ItemCollector(key, graph);
   const interpreter = new JsonParser(rows);
   const toRows = () => document.rows.map((raw, at) => toRow(at + 1, raw, 'create', interpreter));
   let found = toRows();

@@ -120,8 +120,8 @@ export async function openSummary(
 }
 
 async function print(of: SummarizedRun, ended: RunResults, end: CommandEnd, session: Session): Promise<void> {
-  // The plan has reported that nothing changes.
-  if (of.action === 'apply' && rowsOf(ended.totals) === 0) return;
+  // Stdout says that nothing changes.
+  if (of.action === 'apply' && rowsOf(ended.totals) === 0 && session.output.format(true) !== 'none') return;
   const lines = () =>
     session.messages
       .errorScreen()

@@ -389,7 +389,7 @@ export function runSummary(
   const ofShard = shard === null ? '' : ` of shard ${shard}`;
   const head = applied === undefined ? `${countOf(rows, 'row')}${ofShard}` : '';
   const done = applied === undefined ? doneTexts(action, totals, settled) : appliedTexts(applied);
-  const counts = rows === 0 ? '' : [...done, ...undoneTexts(totals, screen)].join(', ');
+  const counts = rows === 0 && applied === undefined ? '' : [...done, ...undoneTexts(totals, screen)].join(', ');
   const speed = rows === 0 ? [] : speedOf(totals, applied === undefined ? 'row' : 'step');
   const parts = [head, counts].filter((part) => part !== '').join(': ');
   return [`${parts}; ${[...speed, `on ${printable(target)}`].join(', ')}`, ...failureGroupLines(groups, screen)];

@@ -127,6 +127,10 @@ export function readHeader(
   }
   const { columns, problems } = columnsOf(named, options);
   refuseProblems([...problems, ...missingColumns(columns, options)], columns, wrong);
+  if (options.manifestKey !== undefined && columns.every(({ field }) => field !== options.manifestKey)) {
+    const hint = `pass --key with a column of the file, which has ${listNames(names, 10)}; nothing was sent`;
+    throw wrong(`no column is the key field ${quoted(options.manifestKey)}`, undefined, hint);
+  }
   const hasUnsentId = idAt !== -1 && options.action === 'create' && !options.rename.has(options.idColumn);
   return {
     cells: source.cells,

@@ -109,6 +109,8 @@ export interface RowsOptions {
   readonly rename: ReadonlyMap<string, string>;
   /** The columns or members that become fields; undefined for all. */
   readonly only?: readonly string[] | undefined;
+  /** A field that a header has to have: the key of a manifest. */
+  readonly manifestKey?: string | undefined;
   /** By column; `*` for all others. */
   readonly types: ReadonlyMap<string, CellType>;
   /** The meaning of an empty cell: no field, an empty string, or null, which clears the field. */

@@ -38,6 +38,10 @@ describe('apply', () => {
     expect(service.requests.slice(before).map(({ method }) => method)).toEqual(['GET', 'GET']);
     expect(stdout).toContain('No changes: 2 items match the manifest.');
     expect(world.text('manifest.yaml.state.json')).toBe(state);
+
+    const logged = await world.apply('-o', 'none');
+    expect(logged).toMatchObject({ exitCode: 0, stdout: '' });
+    expect(logged.stderr).toContain('0 created, 0 updated, 0 deleted, 2 unchanged; on ');
   });
 
   test('N37: compares numbers digit for digit, beyond the precision of JavaScript', async ({ service, world }) => {

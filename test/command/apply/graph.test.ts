@@ -225,7 +225,9 @@ describe('without a state', () => {
     await world.add({ Title: 'Eden', Count: 2 });
     world.file('books.yaml', manifestOf('Title: Dune, Count: 1', 'Title: Eden, Count: 3', 'Title: Solaris, Count: 4'));
     const plan = await world.run('plan', 'books.yaml', '--init');
-    expect(plan.stdout.replace(/\s+/g, ' ')).toContain('2 items of the list are imported.');
+    expect(plan.stdout.replace(/\s+/g, ' ')).toContain(
+      '2 items of the list have keys of the manifest, and are imported.',
+    );
     expect(plan.stdout).toContain('~ key "Eden", id 3, exists: will be imported\n    Count: 2 → 3');
     expect(plan.stdout).toContain('= key "Dune", id 2, exists: will be imported');
     expect(plan.stdout).toContain('Plan: 1 to create, 1 to update, 1 unchanged, 2 to import');
@@ -241,7 +243,7 @@ describe('without a state', () => {
     world.file('books.yaml', manifestOf('Title: Dune', 'Title: Eden'));
     const { exitCode, stderr } = await world.run('apply', 'books.yaml', '--init', '--yes');
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('the list has several items with one key of the manifest: "Dune" (1, 3, 4)');
+    expect(stderr).toContain('a key of the manifest belongs to several items of the list: "Dune" (1, 3, 4)');
     expect(world.writes()).toEqual([]);
   });
 
@@ -254,6 +256,17 @@ describe('without a state', () => {
     expect(await world.run('apply', 'plan.json')).toMatchObject({ exitCode: 0 });
     expect(world.writes()).toEqual(['PATCH 1']);
   });
+});
+
+test('--init --prune names the items that no state has', async () => {
+  await using world = await graphWorld(everyColumn);
+  for (const Title of ['Dune', 'Eden', 'Solaris']) await world.add({ Title });
+  world.file('books.yaml', manifestOf('Title: Dune'));
+  const said = '--prune does not delete 2 items of the list that are not in the manifest: no state has them';
+  const { exitCode, stderr } = await world.run('apply', 'books.yaml', '--init', '--prune', '--yes', '-o', 'none');
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: expect.stringContaining(said) });
+  expect((await world.run('apply', 'books.yaml', '--prune', '--yes')).stderr).not.toContain(said);
+  expect(world.writes()).toEqual([]);
 });
 
 describe('state import --all', () => {
@@ -428,4 +441,13 @@ describe('a key that differs from that of an item in case or outer blanks alone'
     expect(await world.run('apply', 'books.yaml', '--init', '--yes')).toMatchObject({ exitCode: 0 });
     expect(world.writes()).toEqual(['POST', 'POST']);
   });
+});
+
+test('two keys that differ in case alone are refused where the column is unique', async () => {
+  await using world = await graphWorld([{ name: 'Code', text: {}, enforceUniqueValues: true }]);
+  world.file('books.csv', 'Title,Code\na,aa1\nb,AA1\nc,b\n');
+  const { exitCode, stderr } = await world.run('apply', 'books.csv', '--key', 'Code', '--init', '--yes');
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('line 3: the key "AA1" is already used in line 2 as "aa1"');
+  expect(world.writes()).toEqual([]);
 });

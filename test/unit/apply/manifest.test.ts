@@ -123,6 +123,7 @@ test.each([
   ],
   ['manifest.yaml', '- k: ""\n', 'manifest.yaml: 1 of 1 item invalid: line 1: the key field "k" is empty'],
   ['manifest.csv', 'k,v\n,1\n', 'manifest.csv: 1 of 1 item invalid: line 2: the key field "k" is missing'],
+  ['manifest.csv', 'v,w\n1,2\n3,4\n', 'manifest.csv, line 1: invalid header: no column is the key field "k"'],
   ['manifest.yaml', '- v: 1\n', 'manifest.yaml: 1 of 1 item invalid: line 1: the key field "k" is missing'],
   [
     'manifest.yaml',
