@@ -84,7 +84,7 @@ async function decideRepeat(
   if (resume) return { kind: 'complete', before };
   // Updates and deletes can be repeated; a second run in the same --journal would replace the first.
   const mayDouble = isCreate && !isUndone && before.header.rows > 0;
-  return journal === undefined && !mayDouble ? { kind: 'new' } : askToRepeat(before, input, journal);
+  return journal === undefined && !mayDouble ? { kind: 'new' } : askToRepeat(before, input, journal, isUndone);
 }
 
 /** The failure if the previous run is not of this input. */
@@ -112,10 +112,16 @@ function askToResume(before: Replay, { name }: RunInput): ResumeDecision {
   );
 }
 
-function askToRepeat(before: Replay, { name, target }: RunInput, journal: string | undefined): ResumeDecision {
+function askToRepeat(
+  before: Replay,
+  { name, target }: RunInput,
+  journal: string | undefined,
+  isUndone: boolean,
+): ResumeDecision {
   const { header, counts } = before;
   const rows = counts.skipped === 0 ? 'every row' : `all rows but ${countText(counts.skipped)} skipped`;
-  const ended = isComplete(counts) ? `completed ${rows} of ${name}` : `of ${name} was undone`;
+  const undone = isUndone ? ', and was undone' : '';
+  const ended = isComplete(counts) ? `completed ${rows} of ${name}${undone}` : `of ${name} was undone`;
   const loss = journal === undefined ? '' : ` (replaces the run in ${journal})`;
   return choice(
     { kind: 'new' },

@@ -275,7 +275,7 @@ describe('is refused', () => {
 
     expect([resumed.exitCode, undone.exitCode]).toEqual([2, 2]);
     expect(resumed.stderr).toContain('does not keep earlier values');
-    expect(undone.stderr).toContain('pass --keep-before to an update');
+    expect(undone.stderr).toContain('it is an update without --keep-before');
   });
 });
 

@@ -59,6 +59,28 @@ describe('over the built-in service', () => {
     expect(JSON.parse(show.stdout)).toEqual(['undone', 3]);
   });
 
+  test('a file with a journal of its own is not created anew without --restart, which says that it was undone', async () => {
+    await using world = await runsWorld();
+    const file = world.file('a.csv', 'Title\na\n');
+    const words = [
+      'items',
+      'create',
+      '--from',
+      file,
+      '--journal',
+      'a.journal',
+      ...world.local,
+      '-s',
+      'home',
+      '-l',
+      'tasks',
+    ];
+    await world.run(words);
+    await world.run(['runs', 'undo', 'a.journal', '--yes', ...world.local]);
+    const { exitCode, stderr } = await world.run(words);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining('a.csv, and was undone') });
+  });
+
   test('after a whole undo there is nothing to undo or to resume, and the file is created anew without a question', async () => {
     await using world = await runsWorld();
     const run = await world.create(['milk', 'bread']);
@@ -270,7 +292,9 @@ describe('resumed', () => {
     const { stderr } = await world.run(['runs', 'undo', 'last', '--yes'], { env });
     const again = await world.run(['runs', 'undo', 'last', '--yes'], { env });
 
-    expect(stderr).toContain(`undoing run ${givenRun} (started 2026-11-20T10:15:30.000Z): 1 item\n`);
+    expect(stderr).toContain(
+      `undoing run ${givenRun} (started 2026-11-20T10:15:30.000Z): 1 item in list "tasks" of site "home"\n`,
+    );
     expect(stderr).toContain(`resume with: listctl runs undo ${givenRun} --yes`);
     expect(again.exitCode).toBe(2);
     expect(again.stderr).toContain(`listctl runs undo ${givenRun}" to resume it`);

@@ -161,16 +161,15 @@ function refuseOtherRuns({ header: { action, run, of, isShrunk, keepsBefore }, c
       hint: isWhole ? 'nothing was sent' : `run "listctl runs undo ${of}" to resume it; nothing was sent`,
     });
   }
-  if (action !== 'create' && !keepsBefore) {
-    const hint =
-      action === 'update' || action === 'delete'
-        ? `pass --keep-before to ${action === 'update' ? 'an update' : 'a delete'} that may have to be undone; `
-        : '';
-    throw new Failure('usage', `cannot undo run ${run}: its action is ${action}, and only creates can be undone`, {
-      hint: `${hint}nothing was sent`,
-    });
-  }
+  if (action !== 'create' && !keepsBefore) throw keptNothing(run, action);
   if (isShrunk) throw new Failure('usage', `run ${run} ${compacted}`, { hint: 'nothing was sent' });
+}
+
+function keptNothing(run: string, action: string): Failure {
+  const kind = { update: 'an update', delete: 'a delete' }[action];
+  const why = kind === undefined ? `its action is ${action}` : `it is ${kind} without --keep-before`;
+  const hint = kind === undefined ? '' : 'the next time pass --keep-before, which keeps the earlier values; ';
+  return new Failure('usage', `cannot undo run ${run}: ${why}`, { hint: `${hint}nothing was sent` });
 }
 
 /** What the undo of each action does, in words. */
@@ -260,7 +259,9 @@ async function undoItems(undo: Undo, record: RunRecord, session: Session): Promi
   if (kept === undefined) checkMaxDelete(left, undo.maxDelete);
   if (!flags.yes) await confirmUndo(undo, left, session);
   else if (undo.word === 'last')
-    await session.messages.say(`undoing run ${run} (started ${startedAt}): ${countOf(left, 'item')}`);
+    await session.messages.say(
+      `undoing run ${run} (started ${startedAt}): ${countOf(left, 'item')} in ${session.settings.placeText(list)}`,
+    );
   await session.service.confirmWrites(session.settings.placeText(list));
   await sendRows(await planOf(undo, before, record, session), session);
 }
