@@ -198,7 +198,9 @@ describe('fault injection', () => {
 });
 
 describe('with --service graph', () => {
-  const lists = [{ title: 'My Books', columns: [{ name: 'Tags', choice: { displayAs: 'checkBoxes' } }] }];
+  const lists = [
+    { title: 'My Books', columns: [{ name: 'Tags', choice: { choices: ['a'], displayAs: 'checkBoxes' } }] },
+  ];
   const env = { LISTCTL_TOKEN: token };
 
   test.each([

@@ -2,6 +2,7 @@
 import { Failure } from '../../core/errors.ts';
 import { type Fields, ownField } from '../../core/item.ts';
 import { isObject, type JsonObject, type JsonValue, NumberToken, objectFrom } from '../../core/json.ts';
+import { nearestName } from '../../core/text.ts';
 import { digestOf } from '../items.ts';
 import { generalException, invalidRequest } from './errors.ts';
 
@@ -75,11 +76,39 @@ function columnsFrom(definitions: readonly JsonValue[], title: string, mails?: M
   for (const [at, definition] of definitions.entries()) {
     const column = isObject(definition) ? columnFrom(definition, mails) : undefined;
     if (column === undefined) throw invalidSchema(`column ${at + 1} of "${title}" has no name`);
+    const problem = isObject(definition) ? problemOf(definition) : undefined;
+    if (problem !== undefined) throw invalidSchema(`column "${column.name}" of "${title}" ${problem}`);
     const isTaken = columns.has(column.name) || isSystemName(column.name);
     if (isTaken) throw invalidSchema(`"${title}" already has a column "${column.name}"`);
     columns.set(column.name, column);
   }
   return columns.has('Title') ? columns : new Map([['Title', titleColumn], ...columns]);
+}
+
+/** The types of a column, and its other members (learn.microsoft.com, resource type columnDefinition). */
+const facets: readonly string[] = [
+  ...['boolean', 'calculated', 'choice', 'contentApprovalStatus', 'currency', 'dateTime', 'geolocation'],
+  ...['hyperlinkOrPicture', 'lookup', 'number', 'personOrGroup', 'term', 'text', 'thumbnail'],
+];
+const otherMembers: readonly string[] = [
+  ...['columnGroup', 'defaultValue', 'description', 'displayName', 'enforceUniqueValues', 'hidden', 'id', 'indexed'],
+  ...['isDeletable', 'isReorderable', 'isSealed', 'name', 'propagateChanges', 'readOnly', 'required', 'sourceColumn'],
+  ...['sourceContentType', 'type', 'validation'],
+];
+
+/** What is wrong with a definition; undefined for nothing. Annotations are left alone. */
+function problemOf(definition: JsonObject): string | undefined {
+  const isFacet = (name: string) => facets.includes(name);
+  if (/\s/.test(String(definition['name']))) return 'has a blank in its name: write _x0020_, and a "displayName"';
+  for (const [name, value] of Object.entries(definition)) {
+    if (isFacet(name) && !isObject(value)) return `needs an object as "${name}", such as {}`;
+    if (isFacet(name) || otherMembers.includes(name) || name.includes('@')) continue;
+    const nearest = nearestName(name, [...facets, ...otherMembers]);
+    return `has the unknown member "${name}"${nearest === undefined ? '' : ` (did you mean "${nearest}"?)`}`;
+  }
+  const { type: named, choice } = definition;
+  if (typeof named === 'string' && !Object.keys(definition).some(isFacet)) return `needs its type as "${named}": {}`;
+  return isObject(choice) && !Array.isArray(choice['choices']) ? 'needs "choices", an array' : undefined;
 }
 
 function invalidSchema(reason: string): Failure {

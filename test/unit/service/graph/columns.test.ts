@@ -169,6 +169,13 @@ test.each([
   ['{"lists":[{"title":"A","columns":[{}]}]}', 'column 1 of "A" has no name'],
   [`{"lists":[{"title":"A","columns":${JSON.stringify([everyColumn[0], everyColumn[0]])}}]}`, 'column "Note"'],
   ['{"lists":[{"title":"A","columns":[{"name":"Created"}]}]}', 'column "Created"'],
+  ...[
+    ['"name":"B","nummber":{}', 'column "B" of "A" has the unknown member "nummber" (did you mean "number"?)'],
+    ['"name":"B","text":true', 'needs an object as "text"'],
+    ['"name":"B","type":"text"', 'needs its type as "text": {}'],
+    ['"name":"B","choice":{}', 'needs "choices", an array'],
+    ['"name":"Due Date","dateTime":{}', 'has a blank in its name: write _x0020_'],
+  ].map(([column, says]) => [`{"lists":[{"title":"A","columns":[{${column}}]}]}`, says] as [string, string]),
 ])('the schema %s is invalid: %s', (text, reason) => {
   const failure = failureOf(() => parseSchema(parseJson(text)));
 
