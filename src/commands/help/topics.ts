@@ -70,7 +70,8 @@ export const exitCodeMeanings: ReadonlyMap<number, string> = new Map(
 
 const fieldsText = `Setting fields
 
-  -f key=value    string, exactly as given: no character is special
+  -f key=value    string, exactly as given: no character is special; with
+                  Microsoft Graph it becomes what its column is
   -f key:=json    JSON value: number, boolean, null, array or object
   -f key@=FILE    string from a file ("-" = stdin)
   -f key:@=FILE   JSON value from a file
@@ -103,7 +104,8 @@ const bulkText = `Bulk operations
 
 Input: CSV, TSV, JSONL, a JSON array, YAML or plain ids, by file extension; .gz
 files are decompressed; "-" is stdin. Each column is a field. CSV cells are
-strings unless you choose another type:
+strings, or with Microsoft Graph what their columns are, unless you choose
+another type:
 
   --type Count=number   or a header Count:number; '*=auto' for all columns
   --decimal ,           numbers have a decimal comma
@@ -168,10 +170,11 @@ The plan is shown as a diff to be confirmed; without a terminal pass --yes.
   ~  update a field that differs: old → new
   -  with --prune, delete an item that was removed from the manifest
 
-State: the service cannot list items, so the ids of created items are stored in
-tasks.yaml.state.json. Keep that file with the manifest. If it is lost, apply
-would create every item again, so a first run requires --init, and --init is
-refused if the state file exists.
+State: the ids of created items are stored in tasks.yaml.state.json, since the
+service cannot list items. Keep that file with the manifest. If it is lost,
+apply would create every item again, so a first run requires --init, and --init
+is refused if the state file exists. With Microsoft Graph, --init imports the
+items that exist.
 
 Drift: apply reads each managed item first. Items that were changed outside
 apply are reset, missing ones are created again. --no-refresh plans from the
