@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { createHider } from '../core/hide.ts';
 import { isLoopbackAddress } from '../core/loopback.ts';
 import { AttemptDeadlines } from './deadlines.ts';
-import { afterReading, ConnectDeadline, hostOf, openSocket } from './socket.ts';
+import { afterReading, ConnectDeadline, connectionClosed, hostOf, openSocket } from './socket.ts';
 import type { TlsTrust } from './tls.ts';
 import { type ApiRequest, notLocal } from './transport.ts';
 
@@ -53,9 +53,11 @@ export async function createConnector({
 }
 
 function checkLocal(socket: Socket): void {
-  const { remoteAddress = '' } = socket;
-  if (isLoopbackAddress(remoteAddress)) return;
+  const { remoteAddress } = socket;
+  if (remoteAddress !== undefined && isLoopbackAddress(remoteAddress)) return;
   socket.destroy();
+  // The other end has closed it already.
+  if (remoteAddress === undefined) throw connectionClosed();
   throw Object.assign(new Error(`the host name resolves to ${remoteAddress}, which is not this machine`), {
     code: notLocal,
   });

@@ -26,6 +26,10 @@ export function portOf({ port, protocol }: URL): number {
   return protocol === 'https:' ? 443 : 80;
 }
 
+export function connectionClosed(): Error {
+  return Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' });
+}
+
 /** The time limit of one connection, across TCP, proxy and TLS. */
 export class ConnectDeadline {
   readonly #signal: AbortSignal;
@@ -56,7 +60,7 @@ export class ConnectDeadline {
         socket.off('close', closed);
         resolve(socket);
       };
-      const closed = () => fail(Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' }));
+      const closed = () => fail(connectionClosed());
       this.#fail = fail;
       // Never removed: errors after this step must not crash the process.
       socket.on('error', fail);

@@ -1,6 +1,6 @@
 /** Names under localhost mean this machine, but DNS may say otherwise: the token must not leave it. */
 import dns from 'node:dns';
-import { createServer } from 'node:net';
+import { createServer, Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { isLoopbackAddress } from '../../../src/core/loopback.ts';
@@ -40,6 +40,18 @@ describe.each(ways)('over $name', (way) => {
     expect(exits).toContain(exitCode);
     expect(server.heard().includes('Bearer canary')).toBe(exitCode === 0 && sees);
     if (exitCode === 2) expect(stderr).toMatch(/resolves to [0-9.]+, which is not this machine.*\n.*--allow-http/);
+  });
+
+  test('a connection that was closed at once is no other machine', async () => {
+    await using server = await itemServer();
+    // What `remoteAddress` is read from, which cannot be replaced.
+    const internals = Socket.prototype as unknown as { _getpeername(): object };
+    vi.spyOn(internals, '_getpeername').mockReturnValueOnce({});
+    const words = [...verbs.get, '--retries', '0', '--timeout', '5'];
+    const env = environmentOf({ url: `http://127.0.0.1:${server.port}/v1.0` });
+    const { exitCode, stderr } = await runOneWay(way, words, { env });
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 7, stderr: expect.not.stringContaining('this machine') });
+    expect(server.heard()).not.toContain('Bearer canary');
   });
 });
 
