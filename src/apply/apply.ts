@@ -260,13 +260,20 @@ function isRefreshed({ flags, saved }: ApplyOptions): boolean {
   return saved?.refresh ?? flags.refresh !== false;
 }
 
-/** Reads the managed items; with Microsoft Graph also those that the state should manage. */
+/**
+ * Reads the managed items; with Microsoft Graph also those that the state should manage.
+ *
+ * @throws {Failure} usage, if items that exist would not be seen
+ */
 async function readItems(begun: State, options: ApplyOptions, session: Session): Promise<ItemsRead> {
   const { opened, pace } = options;
   const { manifest, state } = limitedTo(options, begun);
   const { graph } = opened;
   const isSame = graph?.isSame;
-  if (!isRefreshed(options)) return { current: new Map(), isSame };
+  if (!isRefreshed(options)) {
+    if (graph !== undefined && begun.serial === 0) throw unreadList();
+    return { current: new Map(), isSame };
+  }
   if (graph === undefined) return { current: await refreshItems(state, pace, session) };
   const { readList, uniqueItems } = await import('./graph.ts');
   const read = await readList(manifest, state, { graph, pace, findsOthers: true }, session);
@@ -278,6 +285,12 @@ async function readItems(begun: State, options: ApplyOptions, session: Session):
   }
   const there = [...imported].map(([key, item]) => [key, { ...item, kind: 'there' }] as const);
   return { current: new Map(there), imported, isSame };
+}
+
+function unreadList(): Failure {
+  return new Failure('usage', '--no-refresh requires a state: without one, items that exist would be created again', {
+    hint: 'leave out --no-refresh the first time; nothing was sent',
+  });
 }
 
 /** @throws {Failure} usage, if an item to create lacks a required column */

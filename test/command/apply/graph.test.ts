@@ -237,6 +237,15 @@ describe('without a state', () => {
     expect(await world.run('plan', 'books.yaml', '--detailed-exitcode')).toMatchObject({ exitCode: 0 });
   });
 
+  test('--no-refresh is refused, since it would not see them', async () => {
+    await using world = await graphWorld(everyColumn);
+    await world.add({ Title: 'Dune' });
+    world.file('books.yaml', manifestOf('Title: Dune'));
+    const { exitCode, stderr } = await world.run('apply', 'books.yaml', '--init', '--no-refresh', '--yes');
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining('--no-refresh requires') });
+    expect(world.writes()).toEqual([]);
+  });
+
   test('two items with one key are refused, with their ids', async () => {
     await using world = await graphWorld(everyColumn);
     for (const Title of ['Dune', 'Eden', 'Dune', 'Dune']) await world.add({ Title });
