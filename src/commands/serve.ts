@@ -229,12 +229,23 @@ function linesToPaste(url: string, { tokenFile, graph }: ServeOptions): string {
   const isFile = tokenFile !== undefined && tokenFile !== '-';
   const isRemote = !isLoopbackHost(new URL(url).hostname.replace(/^\[|\]$/g, ''));
   const [site, list] = graph === undefined ? ['home', 'tasks'] : ['root', graph.schema?.[0]?.title ?? 'tasks'];
-  const path = `/sites/${site}/lists/${encodeURIComponent(list)}/items`;
+  const items = `${url}/sites/${site}/lists/${encodeURIComponent(list)}/items`;
+  const http = isRemote ? ' --allow-http' : '';
+  // Columns of a schema may be required or of any type, so a create of our own could be refused.
+  const examples =
+    graph?.schema === undefined
+      ? [
+          `listctl items create -s ${site} -l ${shellWord(list)} -f Title="Buy milk"${http}`,
+          curlLine({ method: 'POST', url: items, body: { fields: { Title: 'Buy milk' } } }),
+        ]
+      : [
+          `listctl items list -s ${site} -l ${shellWord(list)}${http}`,
+          curlLine({ method: 'GET', url: `${items}?$expand=fields` }),
+        ];
   const lines = [
     ...(graph === undefined ? [] : ['export LISTCTL_SERVICE=graph']),
     ...(isFile ? [`export LISTCTL_TOKEN="$(cat ${shellWord(resolve(tokenFile))})"`] : []),
-    `listctl items create -s ${site} -l ${shellWord(list)} -f Title="Buy milk"${isRemote ? ' --allow-http' : ''}`,
-    curlLine({ method: 'POST', url: `${url}${path}`, body: { fields: { Title: 'Buy milk' } } }),
+    ...examples,
   ];
   return lines.map((line) => `${line}\n`).join('');
 }
