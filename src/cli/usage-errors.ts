@@ -113,16 +113,26 @@ function unknownOption(flag: string, at: number, line: TypedLine): Failure {
   const { command } = line;
   const instead = withoutOption(flag, at, line);
   if (instead !== undefined) return unknown(useLine(instead, line));
-  const longs = command.options.flatMap(({ long = '', hidden }) => (hidden ? [] : long.slice(2)));
-  const suggested = flag.startsWith('--') ? nearestName(flag.slice(2), longs) : undefined;
-  if (suggested !== undefined) return unknown(`Did you mean --${suggested}?`);
-  if (flag.startsWith('--')) return unknown(fieldHint(at, line) ?? seeHelp(command));
-  const takesIds = command.registeredArguments[0]?.name() === 'id';
-  if (takesIds && /^-(\d|..)/.test(flag)) {
+  if (flag.startsWith('--')) return unknown(hintForLongFlag(flag.slice(2), at, line));
+  if (takesIds(command) && /^-(\d|..)/.test(flag)) {
     return unknown(`put "--" before an id that starts with "-"; ${useLine(moved(line.words, at), line)}`);
   }
   const shorts = command.options.flatMap(({ short, hidden }) => (short === undefined || hidden ? [] : short));
   return unknown(`the short flags are ${[...shorts, '-h'].sort().join(', ')}; ${seeHelp(command)}`);
+}
+
+function hintForLongFlag(name: string, at: number, line: TypedLine): string {
+  const { command } = line;
+  const longs = command.options.flatMap(({ long = '', hidden }) => (hidden ? [] : long.slice(2)));
+  const spelling = name.replaceAll('-', '').toLowerCase();
+  const synonym = Object.hasOwn(flagSynonyms, spelling) ? flagSynonyms[spelling] : undefined;
+  const hint = fieldHint(at, line);
+  if (synonym !== undefined && longs.includes(synonym)) {
+    // A field may have such a name, too.
+    return [`Did you mean --${synonym}?`, ...(hint === undefined ? [] : [`otherwise ${hint}`])].join('\n');
+  }
+  const nearest = nearestName(name, longs);
+  return nearest === undefined ? (hint ?? seeHelp(command)) : `Did you mean --${nearest}?`;
 }
 
 /** The words with the word at this place behind `--`. */
@@ -134,6 +144,7 @@ function moved(words: readonly string[], at: number): readonly string[] {
 function withoutOption(flag: string, at: number, { words, command }: TypedLine): readonly string[] | undefined {
   const replaced = (...instead: string[]) => [...words.slice(0, at), ...instead, ...words.slice(at + 1)];
   if (pathOf(command) === 'profile set' && flag.startsWith('--no-')) return replaced('--unset', flag.slice(5));
+  if (takesIds(command) && /^--(item-?)?ids?$/i.test(flag)) return replaced(...(words[at] ?? '').split('=').slice(1));
   if (command.registeredArguments[0]?.name() !== 'manifest') return undefined;
   const { file } = /^(-f|--file(name)?=)(?<file>.+)$/s.exec(words[at] ?? '')?.groups ?? {};
   if (file !== undefined) return replaced(file);
@@ -151,6 +162,10 @@ function fieldHint(at: number, line: TypedLine): string | undefined {
   }
   const rest = words.slice(typed === undefined ? at + 2 : at + 1);
   return `set a field with -f; ${useLine([...words.slice(0, at), '-f', `${name}=${value}`, ...rest], line)}`;
+}
+
+function takesIds(command: Command): boolean {
+  return command.registeredArguments[0]?.name() === 'id';
 }
 
 function setsFields(command: Command): boolean {
@@ -315,6 +330,37 @@ const synonyms: Readonly<Record<string, readonly string[]>> = {
   del: ['delete', 'remove'],
   delete: ['remove'],
   remove: ['delete'],
+};
+
+/** Flags of other programs, in lower case without hyphens, with listctl's. */
+const flagSynonyms: Readonly<Record<string, string>> = {
+  siteid: 'site',
+  sitename: 'site',
+  weburl: 'site',
+  listid: 'list',
+  listname: 'list',
+  listtitle: 'list',
+  url: 'base-url',
+  host: 'base-url',
+  server: 'base-url',
+  endpoint: 'base-url',
+  file: 'from',
+  filename: 'from',
+  filepath: 'from',
+  input: 'from',
+  body: 'fields',
+  data: 'fields',
+  format: 'output',
+  jq: 'query',
+  force: 'yes',
+  autoapprove: 'yes',
+  noconfirm: 'yes',
+  parallel: 'concurrency',
+  parallelism: 'concurrency',
+  jobs: 'concurrency',
+  debug: 'verbose',
+  insecure: 'insecure-tls',
+  cacert: 'ca-file',
 };
 
 const listVerbs: ReadonlySet<string> = new Set(['list', 'ls', 'query', 'find']);

@@ -189,6 +189,17 @@ test.each([
   },
   { words: 'items delete --resume=verysecret', says: '--resume requires --from', hint: 'items delete --from' },
   { words: 'items update 17 --input-fromat csv', says: 'option --input-fromat', hint: 'Did you mean --input-format?' },
+  { words: 'items get --id 5', says: 'unknown option --id', hint: 'use: listctl items get 5\n' },
+  { words: 'items delete --item-id=5 -y', says: 'unknown option --item-id', hint: 'use: listctl items delete 5 -y\n' },
+  { words: 'items delete 5 --listTitle x', says: 'unknown option --listTitle', hint: 'Did you mean --list?\n' },
+  { words: 'items delete 5 --force', says: 'unknown option --force', hint: 'Did you mean --yes?\n' },
+  { words: 'apply s.yaml --auto-approve', says: 'unknown option --auto-approve', hint: 'Did you mean --yes?\n' },
+  { words: 'items get 5 --constructor', says: 'unknown option --constructor', hint: 'see listctl items get --help\n' },
+  {
+    words: 'items create --file a.csv',
+    says: 'unknown option --file',
+    hint: 'Did you mean --from?\n  otherwise set a field with -f; use: listctl items create -f file=a.csv\n',
+  },
   { words: 'runs undo last --from x', says: 'unknown option --from', hint: 'listctl runs undo --help' },
   { words: '--local --concurrency=4 items create', says: '--concurrency requires --from', hint: 'create --from' },
   {
