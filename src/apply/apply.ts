@@ -1,11 +1,19 @@
 /** `listctl apply`: reads the manifest, compares, shows the plan, asks, and executes it. */
 import { readFileSync } from 'node:fs';
 import { keyWindowMs } from '../api/outcome.ts';
-import { reportBadRows } from '../bulk/check-input.ts';
-import { type FailureReport, openFailureReport, reportFiles } from '../bulk/failure-report.ts';
 import { parsePaceFlags, type RunLimits } from '../bulk/flags.ts';
 import { keyAgeMs, type PresentMoment } from '../bulk/keys.ts';
-import { noSummary, openRejectsOutput, openSummary, refuseSummary, type Summary } from '../bulk/outputs.ts';
+import {
+  type FailureReport,
+  noSummary,
+  openFailureReport,
+  openRejectsOutput,
+  openSummary,
+  refuseSummary,
+  reportFiles,
+  type Summary,
+} from '../bulk/outputs.ts';
+import { reportBadRows } from '../bulk/progress.ts';
 import { presentMoment, refuseSameFile } from '../bulk/record.ts';
 import { findRunFailure } from '../bulk/send.ts';
 import { checkMaxDelete, readMaxDelete } from '../cli/guards.ts';

@@ -1,10 +1,10 @@
 /** Executes a plan as a run, with the runner of bulk commands. */
 import type { Client, ItemOperations } from '../api/client.ts';
-import type { FailureReport } from '../bulk/failure-report.ts';
 import type { RunLimits } from '../bulk/flags.ts';
 import { createJournal } from '../bulk/journal.ts';
 import { derivedKey, IdSet, keyAgeMs, type PresentMoment } from '../bulk/keys.ts';
 import type { Sender, Task } from '../bulk/outcome.ts';
+import type { FailureReport } from '../bulk/outputs.ts';
 import { openRejectsFile, type Summary } from '../bulk/outputs.ts';
 import { doneIfMissing, type KnownResults, type RunPlan, type SentResult, toOperation } from '../bulk/plan.ts';
 import { type RunRecording, startSession } from '../bulk/record.ts';

@@ -6,7 +6,7 @@ import { annotated, namedForm, sameValue } from '../api/graph/read-form.ts';
 import type { FormOptions, ListForm } from '../api/graph/write-form.ts';
 import { tooLarge } from '../api/transport.ts';
 import type { RunLimits } from '../bulk/flags.ts';
-import { whileShown } from '../bulk/report.ts';
+import { whileShown } from '../bulk/progress.ts';
 import { createListForm } from '../cli/list-form.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';

@@ -1,6 +1,7 @@
 /** Imports existing items into a state: `listctl state import`. All are checked before the state is changed. */
-import { reportBadRows } from '../bulk/check-input.ts';
+
 import type { RunLimits } from '../bulk/flags.ts';
+import { reportBadRows } from '../bulk/progress.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { type Fields, type ListRef, ownField } from '../core/item.ts';

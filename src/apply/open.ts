@@ -1,9 +1,8 @@
 /** Opens the manifest of a command with its state, and recovers an interrupted run. */
 import { existsSync } from 'node:fs';
-import { reportBadRows } from '../bulk/check-input.ts';
 import { type BulkFlags, parseReadingFlags, type RunLimits } from '../bulk/flags.ts';
+import { reportBadRows, whileShown } from '../bulk/progress.ts';
 import { bootId, type journalFiles, runOrigin } from '../bulk/record.ts';
-import { whileShown } from '../bulk/report.ts';
 import { removeRun } from '../bulk/runs.ts';
 import type { ListNames } from '../cli/run-settings.ts';
 import type { Session } from '../cli/session.ts';

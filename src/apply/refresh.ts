@@ -5,7 +5,7 @@ import { noJournal } from '../bulk/journal.ts';
 import type { RowResult, Sender, Task } from '../bulk/outcome.ts';
 import { Pace } from '../bulk/pace.ts';
 import { doneIfMissing } from '../bulk/plan.ts';
-import { openProgress } from '../bulk/report.ts';
+import { openProgress } from '../bulk/progress.ts';
 import { newCounts } from '../bulk/resume.ts';
 import { Run } from '../bulk/runner.ts';
 import { startGracefulStop, startOf } from '../bulk/send.ts';

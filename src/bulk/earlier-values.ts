@@ -23,7 +23,6 @@ export interface EarlierValues {
 export interface KeptValues {
   readonly path: string;
   of(row: number): EarlierValues | undefined;
-  has(row: number): boolean;
   readonly lengthBytes: number;
   readonly tornBytes: number;
 }
@@ -153,7 +152,7 @@ export async function readEarlier(
       io.close(descriptor);
     }
   };
-  return { path, of, has: (row) => offsets[row] !== undefined, lengthBytes, tornBytes: rest.length };
+  return { path, of, lengthBytes, tornBytes: rest.length };
 }
 
 function printLine(values: EarlierValues): string {

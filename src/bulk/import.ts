@@ -24,15 +24,23 @@ import { openRows, type RowsFile } from '../rows/read.ts';
 import { openRejects } from '../rows/rejects.ts';
 import { type BadRow, fromReading, type Row, type RowAction } from '../rows/types.ts';
 import { findRunsDirectory } from '../settings/directories.ts';
-import { checkFile, openShown } from './check-input.ts';
 import type { EarlierFile } from './earlier-values.ts';
-import { type FailureReport, openFailureReport, reportFiles } from './failure-report.ts';
 import { type BulkOptions, formatKeySource, halved } from './flags.ts';
 import type { Replay } from './journal-read.ts';
-import { createKeepingSender } from './keep-sender.ts';
 import { IdSet, type KeyedRow, keyDeriver, ownKeys, refuseDuplicateKeys, refuseRepeated } from './keys.ts';
-import { noSummary, openRejectsFile, openRejectsOutput, openSummary, refuseSummary, type Summary } from './outputs.ts';
-import { createRowSender, type RunPlan, toOperation } from './plan.ts';
+import {
+  type FailureReport,
+  noSummary,
+  openFailureReport,
+  openRejectsFile,
+  openRejectsOutput,
+  openSummary,
+  refuseSummary,
+  reportFiles,
+  type Summary,
+} from './outputs.ts';
+import { createKeepingSender, createRowSender, type RunPlan, toOperation } from './plan.ts';
+import { checkFile, openShown } from './progress.ts';
 import {
   checkJournalPath,
   identityOf,

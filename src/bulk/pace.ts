@@ -1,9 +1,7 @@
 /** The pace of a run: its concurrency, its rate, and its pauses and outages. */
 import type { Budget } from '../api/client.ts';
-import { ConcurrencySearch } from './concurrency-search.ts';
-import { RateBudget } from './rate-budget.ts';
-import { RateSearch } from './rate-search.ts';
-import { ThrottleShare } from './throttle-share.ts';
+import { ConcurrencySearch, RateSearch } from './pace-search.ts';
+import { RateBudget, ThrottleShare } from './service-limits.ts';
 
 /** Consecutive attempts without a response, over all rows, that are an outage (docs/decisions.md, retries-5). */
 const failuresMax = 8;

@@ -9,8 +9,9 @@ import type { RunTotals } from './journal-format.ts';
 import { failureOf } from './outputs.ts';
 import { Pace } from './pace.ts';
 import type { KnownResults, PlannedRow, RunPlan } from './plan.ts';
+import { openProgress } from './progress.ts';
 import type { RunRecording } from './record.ts';
-import { openProgress, RowReport } from './report.ts';
+import { RowReport } from './report.ts';
 import { Run, type RunEnd } from './runner.ts';
 
 /**

@@ -1,9 +1,8 @@
 /** Undoes a run, except for items that changed since: deletes created ones, restores earlier values. */
 import type { AttemptResult, Client, NotDone, Operation, RequestAttempts } from '../../api/client.ts';
-import { onlyRead } from '../../bulk/keep-sender.ts';
 import { payloadHash } from '../../bulk/keys.ts';
 import type { Sender } from '../../bulk/outcome.ts';
-import { deleteById, isMissing, type SentResult } from '../../bulk/plan.ts';
+import { deleteById, isMissing, onlyRead, type SentResult } from '../../bulk/plan.ts';
 import { Failure } from '../../core/errors.ts';
 import { type Fields, holdsFields, type Item, type ListRef, ownField, strongTag } from '../../core/item.ts';
 import { objectFrom } from '../../core/json.ts';

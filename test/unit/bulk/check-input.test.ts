@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test, vi } from 'vitest';
-import { checkShown } from '../../../src/bulk/check-input.ts';
+import { checkShown } from '../../../src/bulk/progress.ts';
 import type { Messages } from '../../../src/cli/report.ts';
 import type { Session } from '../../../src/cli/session.ts';
 import { plainStyle } from '../../../src/output/view.ts';

@@ -1,7 +1,7 @@
 /** The progress lines of a run in a log: what is done, and the figures of the last seconds. */
 import { expect, test } from 'vitest';
 import { Pace } from '../../../src/bulk/pace.ts';
-import { openProgress } from '../../../src/bulk/report.ts';
+import { openProgress } from '../../../src/bulk/progress.ts';
 import type { Session } from '../../../src/cli/session.ts';
 
 /** A run of 1,000 rows over a log, with a clock that is moved by hand; `line` gives the next line, 10 s later. */
