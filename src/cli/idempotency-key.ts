@@ -50,12 +50,11 @@ export function refuseKeyField({ settings }: Pick<Session, 'settings'>): void {
 }
 
 /**
- * Reads the column of `--key-field`, and says what it promises.
+ * Reads the column of `--key-field`, and says what it promises. The caller has called `refuseKeyField`, before anything else.
  *
  * @throws {Failure} usage, if no key can be written into it; as `Client.send`
  */
 export async function openKeyField(name: string, list: ListRef, session: Session): Promise<KeyField> {
-  refuseKeyField(session);
   const { promiseText, readKeyField } = await import('../api/graph/key-field.ts');
   const keyField = await readKeyField(name, list, await session.service.client());
   const { say, notice } = session.messages;
