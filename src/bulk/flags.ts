@@ -317,7 +317,6 @@ function parseKeySource(text: string): KeySource {
   throw new Failure('usage', `invalid --idempotency-key-from "${text}": expected row, content or a column name`);
 }
 
-/** Formats the source as the journal records it. */
 export function formatKeySource(source: KeySource): string {
   return source.kind === 'column' ? columnPrefix + source.name : source.kind;
 }

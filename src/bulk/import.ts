@@ -130,7 +130,6 @@ interface FileRun {
   readonly file: RowsFile;
   readonly check: Check;
   readonly input: RunInput;
-  /** Derives the key of a row; undefined for random keys. */
   readonly keyOf: ((row: KeyedRow) => string) | undefined;
   /** The column that keys are written into. */
   readonly keyField: KeyField | undefined;
@@ -296,7 +295,6 @@ function shardText({ shard }: Pick<BulkOptions, 'shard'>): string | null {
   return shard === undefined ? null : `${shard.index}/${shard.count}`;
 }
 
-/** Describes the input, for comparison with previous runs. */
 function inputOf(
   file: RowsFile,
   check: Check,

@@ -125,16 +125,13 @@ export type RowRecord =
   | readonly ['R', row: number, 'not-applied']
   | readonly ['R', row: number, 'skipped'];
 
-/** Any record. */
 export type JournalRecord =
   | RowRecord
-  /** A session starts. */
   | readonly ['B', SessionStart]
   /** The run waits because it is throttled. */
   | readonly ['T', waitMs: number]
   /** The clock of the service is ahead of this session's; recorded when known, and when it changes. */
   | readonly ['S', aheadMs: number]
-  /** The session ends. */
   | readonly ['E', RunTotals];
 
 /** The records of one line, and the milliseconds since the session began. */
@@ -183,7 +180,6 @@ function isPossible({ action, input: { bytes, rows: inputRows }, rows }: Journal
   return action === 'undo' || action === 'apply' || inputRows <= bytes * 1032;
 }
 
-/** Whether a value is a group. */
 export function isGroup(value: unknown): value is JournalGroup {
   if (!Array.isArray(value) || value.length < 2 || !isTime(value[0])) return false;
   for (let at = 1; at < value.length; at += 1) if (!isRecord(value[at])) return false;
@@ -277,7 +273,6 @@ const isShapedHeader = shaped<JournalHeader>({
 const row = isFromOne;
 const intent = [row, isFromOne, isFromOne, orNull(isHeaderValue), isHash];
 
-/** The elements after each letter. */
 const records: Readonly<Record<string, readonly (readonly Check[])[]>> = {
   B: [[isSession]],
   I: [intent, [...intent, isString]],

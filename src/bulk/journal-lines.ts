@@ -71,7 +71,6 @@ export interface JournalIo extends FileIo {
   modifiedMs(path: string): number;
 }
 
-/** The file system itself. */
 export const fileIo: JournalIo = {
   ...plainIo,
   read: (descriptor, into, position) => readSync(descriptor, into, 0, into.length, position),
@@ -228,7 +227,6 @@ export function readLastGroup(path: string, fromBytes: number, io: JournalIo): J
   }
 }
 
-/** Opens a file for reading; undefined if it is missing. */
 export function openIfThere(path: string, io: JournalIo): number | undefined {
   try {
     return io.open(path, 'r');

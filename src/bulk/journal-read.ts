@@ -164,7 +164,6 @@ function stateAfter(record: Exclude<RowRecord, readonly ['I' | 'N' | 'U', ...unk
   }
 }
 
-/** The rows of one page of memory. */
 const pageRows = 1024;
 
 /** Set in the code of a row that has a hash; the other bits are the index of its state. */
@@ -252,7 +251,6 @@ export interface Replay {
   readonly lastAt: number;
 }
 
-/** Options for reading a journal. */
 export interface ReplayOptions {
   readonly boot: string;
   readonly io?: JournalIo;

@@ -261,7 +261,6 @@ export class GroupCommit<E> {
     return !this.#isSyncing && this.#records.length === 0 && this.#written.length === 0;
   }
 
-  /** Adds a record, and an entry that waits for it to be on disk. */
   add(record: JournalRecord, entry?: E): void {
     this.#records.push(record);
     if (entry !== undefined) this.#pending.push(entry);

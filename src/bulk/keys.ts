@@ -9,7 +9,6 @@ import type { BadRow, Row, RowSource } from '../rows/types.ts';
 import type { KeySource } from './flags.ts';
 import type { SessionStart } from './journal-format.ts';
 
-/** The time of the first request with a key. */
 export interface SentMoment {
   /** By the clock of the machine: milliseconds since the Unix epoch. */
   readonly sentAt: number;

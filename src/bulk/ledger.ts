@@ -5,7 +5,6 @@ import { GroupCommit, type RunJournal } from './journal.ts';
 import type { NumberedRow, RowResult, RunningCounts, Sender, SendTask, Task } from './outcome.ts';
 import { Queue } from './queues.ts';
 
-/** The place of a result in the order of the input; empty until it is known. */
 type Place<V> = { value: V | undefined };
 
 /** Delivers results in the order of their places, one at a time. */
@@ -40,7 +39,6 @@ export class OrderedResults<V> {
     return place;
   }
 
-  /** Delivers the results at the front; returns whether that made room. */
   pump(): boolean {
     if (this.#isDelivering || this.hasFailed) return false;
     const before = this.#places.size;
@@ -105,7 +103,6 @@ export interface LedgerOptions<R extends NumberedRow, T> {
   readonly onResult: (result: RowResult<R, T>) => Promise<void> | undefined;
 }
 
-/** Keeps journal, counts and results of a run consistent. */
 export class Ledger<R extends NumberedRow, T> {
   readonly counts: RunningCounts;
   readonly commit: GroupCommit<Entry<R, T>>;
@@ -173,7 +170,6 @@ export class Ledger<R extends NumberedRow, T> {
     return entry;
   }
 
-  /** Records the intent to send a row, which must be on disk before it is sent. */
   intend(entry: Entry<R, T>): void {
     const { key, hash, task, attempts } = entry;
     this.intended += 1;
@@ -251,7 +247,6 @@ export class Ledger<R extends NumberedRow, T> {
     }
   }
 
-  /** Holds the result until its record is on disk. */
   #result(entry: Entry<R, T>, result: RowResult<R, T>): void {
     entry.result = result;
     this.#unsynced[entry.state] += 1;

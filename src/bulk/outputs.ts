@@ -18,7 +18,6 @@ import {
 import type { RejectsFormat } from '../rows/rejects.ts';
 import type { RunLimits } from './flags.ts';
 
-/** A rejects file that is being written. */
 export interface RejectsFile<R> {
   add(row: R, error: string): void;
   /**
@@ -89,7 +88,6 @@ export interface Summary {
   ended(run: RunResults): void;
 }
 
-/** The summary of a dry run. */
 export const noSummary: Summary = { ended: () => {} };
 
 /** @throws {Failure} usage, for a dry run with --summary-json */
@@ -209,7 +207,6 @@ export async function openFailureReport(
 /** Kinds of failures that sum up those of rows. */
 const sums: ReadonlySet<string> = new Set(['incomplete', 'in-doubt', 'usage', 'conflict']);
 
-/** Collects the failures of a command. */
 export type FailureReport = Pick<Report, 'add' | 'ended'>;
 
 class Report {

@@ -53,7 +53,7 @@ const spareGrowth = 0.5;
 
 /**
  * Finds the rate that a throttling service allows, in requests a second, between a floor that it sustained and a ceiling
- * that it did not. Times are those that the caller passes.
+ * that it did not.
  *
  * A limit throttles nothing below it, while stray throttles come at any rate. So now and then a rate a little below the
  * accepted one is checked: throttles that remain are strays, and the search starts anew.
@@ -62,7 +62,6 @@ export class RateSearch {
   rate = Number.POSITIVE_INFINITY;
   /** Whether a rate is being checked at which a limit throttles nothing. */
   isChecking = false;
-  /** The known share of strays. */
   stray = 0;
   readonly #rateMax: number;
   #isOn = false;
@@ -78,7 +77,6 @@ export class RateSearch {
   #spareRate = 0;
   /** The responses of a check; 0 before the first one. */
   #checkSize = 0;
-  /** The pauses until a check is due. */
   #pausesLeft = 1;
   /** Whether the last pause was followed by another before anything was accepted. */
   #isShut = false;
@@ -94,7 +92,6 @@ export class RateSearch {
   #throttles = 0;
   #tripMs = 0;
 
-  /** @param rateMax --rate, or Infinity */
   constructor(rateMax: number) {
     this.#rateMax = rateMax;
   }
@@ -125,7 +122,6 @@ export class RateSearch {
     return Math.max(0, this.#throttles - 2 * this.stray * this.#stepResponses);
   }
 
-  /** The share of throttles in this step. */
   get share(): number {
     return this.#throttles / this.#stepResponses;
   }
@@ -309,7 +305,7 @@ const cut = 0.7;
 
 /**
  * Finds the concurrency beyond which the rate of responses does not rise: doubles it while the rate rises. It ignores
- * latency, which rises in many services before the rate stops rising. Times are those that the caller passes.
+ * latency, which rises in many services before the rate stops rising.
  */
 export class ConcurrencySearch {
   limit: number;
@@ -330,7 +326,6 @@ export class ConcurrencySearch {
   #missLimit = 0;
   #missRate = 0;
 
-  /** @param limitMax --concurrency */
   constructor(limitMax: number) {
     this.#limitMax = limitMax;
     this.limit = Math.min(firstLimit, limitMax);

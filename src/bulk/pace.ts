@@ -13,9 +13,7 @@ const probeDelaysMs: readonly [number, ...number[]] = [5_000, 10_000, 20_000, 40
  * Detects outages and schedules probes. Before the first response of a run there is no outage: the retries of rows decide.
  */
 class CircuitBreaker {
-  /** 'probing' sends one probe at a time; 'gave-up' is final. */
   state: 'none' | 'probing' | 'gave-up' = 'none';
-  /** The duration of earlier outages. */
   endedMs = 0;
   readonly #maxWaitMs: number;
   #hasSucceeded = false;
@@ -25,21 +23,17 @@ class CircuitBreaker {
   #firstFailureMs = 0;
   #probes = 0;
   #probeAtMs = 0;
-  /** When the probe that is under way started. */
   #probeStamp: number | undefined;
   #resumedMs = Number.NEGATIVE_INFINITY;
 
-  /** @param maxWaitMs the duration after which a failed probe gives up */
   constructor(maxWaitMs: number) {
     this.#maxWaitMs = maxWaitMs;
   }
 
-  /** When the first attempt of the outage failed; undefined without an outage. */
   get sinceMs(): number | undefined {
     return this.state === 'none' ? undefined : this.#firstFailureMs;
   }
 
-  /** When the next probe starts; undefined without an outage, and while one is in flight. */
   get probeAtMs(): number | undefined {
     return this.state === 'probing' && this.#probeStamp === undefined ? this.#probeAtMs : undefined;
   }
@@ -51,7 +45,6 @@ class CircuitBreaker {
     return Math.max(0, this.#probeAtMs - nowMs);
   }
 
-  /** Records the start of a request; in an outage it is the probe. */
   started(nowMs: number): void {
     if (this.state === 'probing') this.#probeStamp = nowMs;
   }
@@ -72,7 +65,6 @@ class CircuitBreaker {
     this.#resumedMs = nowMs;
   }
 
-  /** Records a request without a response. */
   failed(stamp: number, nowMs: number): void {
     if (this.state === 'none') this.#countFailure(stamp, nowMs);
     else if (stamp === this.#probeStamp) this.#planProbe(nowMs);
@@ -125,7 +117,6 @@ class ThrottlePause {
   episodes = 0;
   /** Their total duration, including the rest of the current one. */
   totalMs = 0;
-  /** The end of the last pause. */
   endMs = Number.NEGATIVE_INFINITY;
   #beganMs = Number.NEGATIVE_INFINITY;
   #inRow = 0;
@@ -172,7 +163,6 @@ class RateLimiter {
   #intervalMs = 0;
   #earlyMs = 0;
 
-  /** Sets the rate; Infinity for no limit. */
   setRate(perSecond: number, nowMs: number): void {
     const intervalMs = 1000 / perSecond;
     const owedMs = this.#dueMs - nowMs;
@@ -182,12 +172,10 @@ class RateLimiter {
     this.#earlyMs = Math.max(latenessMs, burstMs - intervalMs);
   }
 
-  /** When the next request may start. */
   get nextMs(): number {
     return this.#dueMs - this.#earlyMs;
   }
 
-  /** Milliseconds until then. */
   waitMs(nowMs: number): number {
     return Math.max(0, this.nextMs - nowMs);
   }

@@ -13,7 +13,6 @@ import type { NumberedRow, RowResult, RunningCounts, Sender, Task } from './outc
 import type { FailureReport, RejectsFile, Summary } from './outputs.ts';
 import type { RunRecording } from './record.ts';
 
-/** The plan of a run. */
 export interface RunPlan<R extends PlannedRow> {
   /** `create`, `undo` */
   readonly action: string;
@@ -109,7 +108,6 @@ export function toOperation(
   }
 }
 
-/** Makes the sender of an action. */
 export function createRowSender<R extends SentRow>(
   action: RowAction,
   list: ListRef,

@@ -210,11 +210,6 @@ export async function reportBadRows(
   if (count > shown.length) await session.messages.say(`${file}: and ${count - shown.length} more`);
 }
 
-/**
- * Reads a file to its end, as `checkRows`, with progress.
- *
- * @throws {Stopped}
- */
 export function checkShown(file: RowsFile, session: Session): Promise<Check> {
   const doing = `checking ${nameOf(file.input.name)}`;
   const { sizeBytes } = file.input;

@@ -127,12 +127,10 @@ export interface RunRecord {
     header: Omit<NewHeader, 'run' | 'identity' | 'tool' | 'idempotency' | 'profile' | 'startedAt'>,
     limit: number,
   ): RunRecording;
-  /** Reopens the journal of the previous run under this identity. */
   reopen(limit: number): RunRecording;
   release(): void;
 }
 
-/** A run with an open journal. */
 export interface RunRecording {
   readonly run: string;
   /** The run as a shell word: its id or the path of its `--journal`. */
@@ -189,7 +187,6 @@ export function identityOf(...parts: readonly (string | null)[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }
 
-/** The boot id of this machine; empty if unknown. */
 export function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
@@ -198,7 +195,6 @@ export function bootId(): string {
   }
 }
 
-/** The start of a session, for its journal. */
 export function startSession(limit: number, { host: { clock }, command }: Session): SessionStart {
   return { boot: bootId(), limit, tool: command.version, at: clock.now(), monotonicMs: clock.monotonicMs() };
 }

@@ -33,7 +33,6 @@ function itemIn({ item, id = '' }: Printed): Item {
   return item ?? { id, fields: objectFrom([]), members: objectFrom([['id', id]]) };
 }
 
-/** Reports the results of a run: done rows to stdout, failures to stderr or, with a machine format, to stdout. */
 export class RowReport<R extends PlannedRow> {
   /** The steps of a plan that are done. */
   readonly applied = { created: 0, updated: 0, deleted: 0 };

@@ -72,7 +72,6 @@ export async function decideResume(
   return resume ? { kind: 'resume', before } : askToResume(before, input);
 }
 
-/** Decides what to do about a previous run that completed every row. */
 async function decideRepeat(
   before: Replay,
   { resume, journal }: Pick<BulkOptions, 'resume' | 'journal'>,
@@ -87,7 +86,6 @@ async function decideRepeat(
   return journal === undefined && !mayDouble ? { kind: 'new' } : askToRepeat(before, input, journal, isUndone);
 }
 
-/** The failure if the previous run is not of this input. */
 async function differenceOf(before: Replay, input: RunInput): Promise<Failure | undefined> {
   const { header, counts } = before;
   if (header.input.sha256 === input.sha256 && header.mapping === input.mapping) return undefined;
@@ -229,7 +227,6 @@ export function skipDoubts(before: Replay, journal: Journal, counts: RunningCoun
   counts.inDoubt -= records.length;
 }
 
-/** The previous run, and what decides about its rows in doubt. */
 export interface TaskOptions {
   readonly before: Replay | undefined;
   readonly inDoubt: BulkOptions['inDoubt'];
@@ -446,7 +443,6 @@ function greatestDivisor(one: number, other: number): number {
   return other === 0 ? one : greatestDivisor(other, one % other);
 }
 
-/** The choice after an overlapping run. */
 export function askToOverlap(
   { header, counts }: ReadRun,
   { target, name }: RunInput,

@@ -57,7 +57,6 @@ const serviceDriftMs = 60_000;
 /** The longest time of a row between its file and its turn, apart from the sync of its intent, in milliseconds. */
 const slackMs = 10;
 
-/** A run in progress. */
 export class Run<R extends NumberedRow, T> {
   /** Rejects only on a bug in the runner itself. */
   readonly ended: Promise<RunEnd>;
@@ -168,7 +167,6 @@ export class Run<R extends NumberedRow, T> {
     }
   }
 
-  /** The number of rows with a recorded intent that are not sent yet. */
   get #writtenAhead(): number {
     return this.#ledger.intended + this.#ready.size;
   }
@@ -227,7 +225,6 @@ export class Run<R extends NumberedRow, T> {
     }
   }
 
-  /** Sends ready rows as the pace allows; returns whether any was sent. */
   #send(nowMs: number): boolean {
     const { pace } = this.#options;
     const sentBefore = this.sent;

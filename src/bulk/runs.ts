@@ -45,7 +45,6 @@ async function compactBytes(path: string, nowMs: number, io: JournalIo): Promise
   return Buffer.concat([encodeLine({ ...header, isShrunk: true }), encodeLine([timeMs, ['B', session], ['E', ended]])]);
 }
 
-/** A run in its directory. */
 export interface RunFile {
   readonly run: string;
   readonly path: string;
@@ -132,7 +131,6 @@ export function renameRun({ run, path, identityStart }: RunFile, identity: strin
   return renamed;
 }
 
-/** Finds the id of the newest run. */
 export function newestRun(directory: string): string | undefined {
   return runFiles(directory)[0]?.run;
 }
@@ -230,7 +228,6 @@ export async function compactOldRuns(
   return compacted;
 }
 
-/** The path of the lock of all runs with an identity. */
 export function runLock(directory: string, identity: string): string {
   return join(directory, `${identity.slice(0, identityDigits)}.lock`);
 }
@@ -289,7 +286,6 @@ export async function readRunFile(file: RunFile, { boot, io = fileIo }: ReplayOp
   return { ...file, header: start.header, counts: countsAmong(counts) };
 }
 
-/** Picks the counts, without the other members of totals. */
 function countsAmong({ done, failed, invalid, inDoubt, skipped, left }: RowCounts): RowCounts {
   return { done, failed, invalid, inDoubt, skipped, left };
 }
@@ -327,7 +323,6 @@ export function isUndone({ done, inDoubt }: RowCounts, undone = 0): boolean {
   return undone > 0 && undone >= done && inDoubt === 0;
 }
 
-/** Whether a run has done anything. */
 export function hasBegun({ done, inDoubt, skipped }: RowCounts): boolean {
   return done + inDoubt + skipped > 0;
 }

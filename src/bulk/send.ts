@@ -163,7 +163,6 @@ async function run<R extends PlannedRow>(plan: RunPlan<R>, report: RowReport<R>,
 
 const nameMax = 100;
 
-/** Makes the command line that resumes this run. */
 export function resumeCommand(words: readonly string[]): string {
   // --in-doubt was about the rows in doubt of that time.
   const kept = words.filter(

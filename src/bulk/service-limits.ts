@@ -28,7 +28,7 @@ const costGrowthMax = 4;
 /**
  * The rate, in requests a second, that a service's budget allows: the rest of a window is spread over what remains of it.
  * Units are not requests, and others may spend them too, so that the cost of a request is measured, theirs included. A
- * run may begin slowly; then its rate rises while no budget is short. Times are those that the caller passes.
+ * run may begin slowly; then its rate rises while no budget is short.
  */
 export class RateBudget {
   rate: number;
@@ -39,7 +39,6 @@ export class RateBudget {
   /** When the last budget was recorded, and when its window ends; Infinity without a known budget. */
   #recordedMs = Number.POSITIVE_INFINITY;
   #endMs = Number.POSITIVE_INFINITY;
-  /** Units per request. */
   #cost = 1;
   #starts = 0;
   #mark: { readonly ms: number; readonly remaining: number; readonly starts: number } | undefined;
@@ -158,7 +157,7 @@ const mostStray = 0.5;
 
 /**
  * Tells a limit from stray throttles by the last responses: many services throttle a share of requests at any rate, such
- * as those to one busy node. Times are those that the caller passes.
+ * as those to one busy node.
  */
 export class ThrottleShare {
   /** The share of requests that is throttled at any rate, 0 to 1, if known. */
@@ -177,7 +176,6 @@ export class ThrottleShare {
   #emptied = 0;
   #emptyMs = 0;
 
-  /** Starts a new count, of requests that start at `nowMs` or later. */
   begin(nowMs: number): void {
     this.#sinceMs = nowMs;
     this.#firstMs = Number.NaN;
@@ -189,7 +187,6 @@ export class ThrottleShare {
     this.#starts += 1;
   }
 
-  /** Records that a request that started at `stamp` was accepted. */
   accepted(stamp: number): void {
     this.#score = Math.max(0, this.#score + this.#weigh(false));
     if (this.#emptied > 0 && stamp >= this.#emptyMs) this.#emptied -= 1;
@@ -229,7 +226,6 @@ export class ThrottleShare {
     return isMore ? this.#throttles / this.#responses : 0;
   }
 
-  /** The rate of requests since the count began. */
   sentPerSecond(nowMs: number): number {
     return (this.#starts * 1000) / (nowMs - this.#firstMs);
   }
