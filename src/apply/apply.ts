@@ -4,6 +4,7 @@ import { keyWindowMs } from '../api/outcome.ts';
 import { parsePaceFlags, type RunLimits } from '../bulk/flags.ts';
 import { keyAgeMs, type PresentMoment } from '../bulk/keys.ts';
 import {
+  batched,
   type FailureReport,
   noSummary,
   openFailureReport,
@@ -41,7 +42,7 @@ import {
   withLockedState,
 } from './open.ts';
 import { createPlan, limitTo, type Plan, type PlanInput } from './plan.ts';
-import { checkPlanIsCurrent, inPieces, looksLikePlan, type PlanFile, printPlan, readPlan } from './plan-file.ts';
+import { checkPlanIsCurrent, looksLikePlan, type PlanFile, printPlan, readPlan } from './plan-file.ts';
 import { refreshItems } from './refresh.ts';
 import { checkTarget, type KnownItem, newState, type State, shorten, withItems } from './state.ts';
 
@@ -62,12 +63,16 @@ interface ApplyOptions {
   readonly name: string;
   readonly opened: OpenManifest;
   readonly flags: ApplyFlags;
+  /** With --dry-run or --out. */
+  readonly isOnlyShown: boolean;
   readonly pace: RunLimits;
   readonly maxDelete: number | undefined;
   readonly summary: Summary;
   readonly report: FailureReport;
   /** The saved plan that is executed or shown. */
   readonly saved: PlanFile | undefined;
+  /** Those of the saved plan, else of the flags. */
+  readonly scope: Pick<PlanFile, 'prune' | 'refresh' | 'targets'>;
   readonly rejects: OutputFile | undefined;
   readonly out: OutputFile | undefined;
 }
@@ -82,9 +87,10 @@ interface ApplyOptions {
 export async function applyManifest(name: string, flags: ApplyFlags, session: Session): Promise<void> {
   const pace = parsePaceFlags(flags);
   const maxDelete = readMaxDelete(flags);
-  checkFlags(flags, session);
+  const isOnlyShown = isOnlyPlanned(flags);
+  checkFlags(flags, isOnlyShown, session);
   const saved = readSavedPlan(name, session);
-  if (saved !== undefined) refusePlanFlags(flags);
+  const scope = readScope(flags, saved);
   const file = saved?.manifest.file ?? name;
   const { rejects, out, summaryJson } = flags;
   const records = { 'the state': stateFilePaths(statePathOf(file, flags, session.host)) };
@@ -101,14 +107,13 @@ export async function applyManifest(name: string, flags: ApplyFlags, session: Se
   if (opened.manifest.isBlank) throw blankManifest(opened);
   const { origin: service, site, list } = opened.target;
   const of = { action: 'apply', service, site, list, shard: null };
-  const isOnlyShown = isOnlyPlanned(flags);
   const summary = isOnlyShown ? noSummary : await openSummary(summaryJson, of, session);
   // Opened before the first request, while another file can still be named.
   if (out !== undefined && descriptorNamed(out, session.host) === 1) session.output.claimStdout('--out', false);
   const rejectsFile = isOnlyShown ? undefined : await openRejectsOutput(rejects, false, session);
   const outFile = out === undefined ? undefined : await openOutput(out, '--out', session.host);
   const outputs = { summary, report, rejects: rejectsFile, out: outFile };
-  const options = { name, opened, flags, pace, maxDelete, saved, ...outputs };
+  const options = { name, opened, flags, isOnlyShown, pace, maxDelete, saved, scope, ...outputs };
   try {
     // A plan that is only shown needs no lock, so that it works on a read-only disk.
     if (flags.dryRun && out === undefined) {
@@ -126,8 +131,7 @@ function isOnlyPlanned({ dryRun, out }: ApplyFlags): boolean {
   return dryRun === true || out !== undefined;
 }
 
-function checkFlags(flags: ApplyFlags, { output }: Session): void {
-  const isOnlyShown = isOnlyPlanned(flags);
+function checkFlags(flags: ApplyFlags, isOnlyShown: boolean, { output }: Session): void {
   if (output.format(false) === 'markdown' && !isOnlyShown) throw notAPlan();
   if (flags.detailedExitcode && !isOnlyShown) {
     throw new Failure('usage', '--detailed-exitcode requires --dry-run or --out', { hint: 'nothing was sent' });
@@ -143,9 +147,10 @@ function checkFlags(flags: ApplyFlags, { output }: Session): void {
 }
 
 /** A saved plan is executed as it is: a flag that would change it cannot be honored. */
-function refusePlanFlags({ prune, target, refresh }: ApplyFlags): void {
-  const flag = (prune && '--prune') || (target && '--target') || (refresh === false && '--no-refresh');
-  if (!flag) return;
+function readScope({ prune = false, target, refresh = true }: ApplyFlags, saved?: PlanFile): ApplyOptions['scope'] {
+  if (saved === undefined) return { prune, refresh, targets: target };
+  const flag = (prune && '--prune') || (target && '--target') || (!refresh && '--no-refresh');
+  if (!flag) return saved;
   throw new Failure('usage', `${flag} cannot be used with a saved plan`, {
     hint: 'pass it when the plan is made; nothing was sent',
   });
@@ -174,7 +179,7 @@ function readSavedPlan(name: string, { host }: Session): PlanFile | undefined {
 }
 
 async function applyTo(known: State | undefined, options: ApplyOptions, session: Session): Promise<void> {
-  const { opened, flags, pace, maxDelete, saved, rejects, summary, report } = options;
+  const { name, opened, flags, isOnlyShown, pace, saved, rejects, summary, report } = options;
   const begun = known ?? createState(options, session);
   if (known !== undefined) checkKnown(known, options);
   const read = await readItems(begun, options, session);
@@ -186,19 +191,23 @@ async function applyTo(known: State | undefined, options: ApplyOptions, session:
   await saySettled(plan, state, session);
   if (opened.graph !== undefined) await checkColumns(plan, opened.graph, options, session);
   await showPlan(plan, state, known === undefined, options, session);
-  const deletes = { count: plan.counts.delete, managed: countManaged(state) };
-  const isGuarded = needsTypedConfirmation(deletes, maxDelete);
-  if (isOnlyPlanned(flags)) {
-    if (isGuarded) {
+  const deletes = guardedDeletes(plan, state, options.maxDelete);
+  if (isOnlyShown) {
+    if (deletes !== undefined) {
       const advice = `pass --max-delete ${deletes.count} to apply it, or confirm on a terminal`;
-      await session.messages.say(`the plan deletes ${deletesText(deletes)}: ${advice}`);
+      await session.messages.say(`the plan deletes ${deletes.text}: ${advice}`);
     }
     await savePlan(plan, options, session);
     if (flags.detailedExitcode) endDetailed(plan, opened, session);
     return;
   }
-  if (saved !== undefined) await session.messages.say(announcement(plan, options.name, session));
-  if (plan.steps.length > 0) await confirmPlan(plan, isGuarded ? deletes : undefined, options, session);
+  // A saved plan is not shown again.
+  if (saved !== undefined) {
+    const isEmpty = plan.steps.length === 0;
+    const what = isEmpty ? `nothing to do: ${name} has no changes` : `applying ${name}: ${stepsOf(plan, session)}`;
+    await session.messages.say(what);
+  }
+  if (plan.steps.length > 0) await confirmPlan(plan, deletes, options, session);
   await executePlan({ opened, state, plan, present, pace, rejects, summary, report }, session);
 }
 
@@ -208,13 +217,6 @@ function endDetailed({ inDoubt, steps, conflicts }: Plan, opened: OpenManifest, 
   const failure = findRunFailure(totals, undefined, 'applied', [resolveHint(opened)], inDoubt);
   if (failure !== undefined) throw failure;
   if (steps.length + conflicts.length > 0) command.endWithChanges();
-}
-
-/** Says what a saved plan does, since it is not shown again. */
-function announcement(plan: PlanFile, name: string, session: Session): string {
-  return plan.steps.length === 0
-    ? `nothing to do: ${name} has no changes`
-    : `applying ${name}: ${stepsOf(plan, session)}`;
 }
 
 async function savePlan(
@@ -259,13 +261,8 @@ type ItemsRead = Pick<PlanInput, 'current' | 'others' | 'isSame'> & {
   readonly imported?: ReadonlyMap<string, KnownItem>;
 };
 
-function limitedTo({ opened: { manifest }, flags, saved }: ApplyOptions, state: State) {
-  const targets = saved === undefined ? flags.target : saved.targets;
+function limitedTo({ opened: { manifest }, scope: { targets } }: ApplyOptions, state: State) {
   return targets === undefined ? { manifest, state } : limitTo(targets, manifest, state);
-}
-
-function isRefreshed({ flags, saved }: ApplyOptions): boolean {
-  return saved?.refresh ?? flags.refresh !== false;
 }
 
 /**
@@ -274,13 +271,14 @@ function isRefreshed({ flags, saved }: ApplyOptions): boolean {
  * @throws {Failure} usage, if items that exist would not be seen
  */
 async function readItems(begun: State, options: ApplyOptions, session: Session): Promise<ItemsRead> {
-  const { opened, pace } = options;
+  const { pace, scope } = options;
   const { manifest, state } = limitedTo(options, begun);
-  const { graph } = opened;
+  const { graph } = options.opened;
   const isSame = graph?.isSame;
-  if (!isRefreshed(options)) {
-    if (graph !== undefined && begun.serial === 0) throw unreadList();
-    return { current: new Map(), isSame };
+  if (!scope.refresh) {
+    if (graph === undefined || begun.serial > 0) return { current: new Map(), isSame };
+    const message = '--no-refresh requires a state: without one, items that exist would be created again';
+    throw new Failure('usage', message, { hint: 'leave out --no-refresh the first time; nothing was sent' });
   }
   if (graph === undefined) return { current: await refreshItems(state, pace, session) };
   const { readList, uniqueItems } = await import('./graph.ts');
@@ -288,29 +286,22 @@ async function readItems(begun: State, options: ApplyOptions, session: Session):
   const { current, others, strangers } = read;
   if (begun.serial > 0) return { current, others, isSame };
   const imported = uniqueItems(others, begun.key);
-  if ((options.saved?.prune ?? options.flags.prune) && strangers > 0) {
-    await session.messages.say(`--prune does not delete ${unmanagedText(strangers)}: no state has them`);
+  if (scope.prune && strangers > 0) {
+    const items = `${countOf(strangers, 'item')} of the list that ${strangers === 1 ? 'is' : 'are'} not in the manifest`;
+    await session.messages.say(`--prune does not delete ${items}: no state has them`);
   }
   const there = [...imported].map(([key, item]) => [key, { ...item, kind: 'there' }] as const);
   return { current: new Map(there), imported, isSame };
-}
-
-function unreadList(): Failure {
-  return new Failure('usage', '--no-refresh requires a state: without one, items that exist would be created again', {
-    hint: 'leave out --no-refresh the first time; nothing was sent',
-  });
 }
 
 /** @throws {Failure} usage, if an item to create lacks a required column */
 async function checkColumns(
   plan: Plan,
   graph: GraphList,
-  { opened, flags, report }: ApplyOptions,
+  { opened, flags, isOnlyShown, report }: ApplyOptions,
   session: Session,
 ): Promise<void> {
-  if (graph.form !== undefined && isOnlyPlanned(flags)) {
-    await showMapping(graph.form, parseFormFlags(flags), session);
-  }
+  if (graph.form !== undefined && isOnlyShown) await showMapping(graph.form, parseFormFlags(flags), session);
   const { incompleteCreates } = await import('./graph.ts');
   const failures = incompleteCreates(plan, opened.manifest, graph);
   const [first] = failures;
@@ -337,12 +328,10 @@ async function planChanges(
   options: ApplyOptions,
   session: Session,
 ): Promise<{ readonly plan: Plan & PlanFile; readonly present: (() => PresentMoment) | undefined }> {
-  const { opened, flags, saved } = options;
-  const { manifest, target, name } = opened;
-  const targets = saved === undefined ? flags.target : saved.targets;
+  const { opened, scope } = options;
+  const { manifest, target, name: file } = opened;
   const limited = limitedTo(options, state);
-  const prune = saved?.prune ?? flags.prune === true;
-  const refresh = isRefreshed(options);
+  const { prune, refresh, targets } = scope;
   const hasKeys = [...limited.state.items.values()].some(({ inDoubt }) => typeof inDoubt?.idempotencyKey === 'string');
   const isComparable = hasKeys && session.settings.idempotency === 'honored';
   const present = isComparable ? await presentMoment(target, session) : undefined;
@@ -356,12 +345,7 @@ async function planChanges(
     },
   });
   const { lineage, serial } = state;
-  const source = {
-    target,
-    state: { lineage, serial },
-    key: manifest.key,
-    manifest: { file: name, sha256: manifest.sha256 },
-  };
+  const source = { target, state: { lineage, serial }, key: manifest.key, manifest: { file, sha256: manifest.sha256 } };
   const more = { ...(targets && { targets }), ...(imported?.size && { imported: [...imported.keys()] }) };
   return { plan: { ...plan, ...source, prune, refresh, ...more }, present };
 }
@@ -371,15 +355,17 @@ async function showPlan(
   plan: PlanFile,
   state: State,
   isNew: boolean,
-  { opened, flags, saved }: ApplyOptions,
+  { opened, flags, isOnlyShown, saved }: ApplyOptions,
   session: Session,
 ): Promise<void> {
   const { host, output, messages } = session;
   const found = plan.imported === undefined ? 'every item of the manifest is new' : importedText(plan.imported);
   const notes = isNew ? [`No state file at ${opened.statePath}: ${found}.`] : [];
   if (isNew && !flags.init && !isShownOnTerminal(session)) for (const note of notes) await messages.say(note);
-  if (plan.targets !== undefined) notes.push(`Only these keys are planned: ${namesText(plan.targets)}`);
-  const isOnlyShown = isOnlyPlanned(flags);
+  if (plan.targets !== undefined) {
+    const keys = plan.targets.map((key) => jsonText(shorten(key)));
+    notes.push(`Only these keys are planned: ${listNames(keys, 10)}`);
+  }
   // A saved plan was shown when it was made.
   if (!isOnlyShown && saved !== undefined) return;
   if (output.format(!isOnlyShown) === 'pretty' && !output.hasQuery) {
@@ -391,10 +377,6 @@ async function showPlan(
   }
 }
 
-function unmanagedText(count: number): string {
-  return `${countOf(count, 'item')} of the list that ${count === 1 ? 'is' : 'are'} not in the manifest`;
-}
-
 function importedText({ length }: readonly string[]): string {
   const [have, are] = length === 1 ? ['has a key', 'is'] : ['have keys', 'are'];
   return `${countOf(length, 'item')} of the list ${have} of the manifest, and ${are} imported`;
@@ -403,13 +385,6 @@ function importedText({ length }: readonly string[]): string {
 /** Whether a person can be asked, and sees the plan: on stdout, or on stderr. */
 function isSeen(session: Session): boolean {
   return session.prompts.mayPrompt() && (isShownOnTerminal(session) || session.host.stderr.isTTY);
-}
-
-function namesText(keys: readonly string[]): string {
-  return listNames(
-    keys.map((key) => jsonText(shorten(key))),
-    10,
-  );
 }
 
 /** Whether a person reads the plan; else notes about it go to stderr. */
@@ -465,32 +440,31 @@ async function printPlanFile(plan: PlanFile, state: State, notes: readonly strin
 }
 
 async function writeAll(texts: Iterable<string>, output: Output): Promise<void> {
-  for (const piece of inPieces(texts)) await output.write(piece);
+  for (const piece of batched(texts)) await output.write(piece);
 }
 
-/** The number of deletes in a plan, and of managed items. */
 interface Deletes {
   readonly count: number;
-  readonly managed: number;
-}
-
-function countManaged({ items }: State): number {
-  let count = 0;
-  for (const { id } of items.values()) if (id !== undefined) count += 1;
-  return count;
+  /** `12 of 20 managed items` */
+  readonly text: string;
 }
 
 /**
- * Whether deletes must be confirmed by typing their number, also with --yes: more than 10, and more than half of the
- * managed items, without --max-delete.
+ * The deletes of a plan if they must be confirmed by typing their number, also with --yes: more than 10, and more than
+ * half of the managed items, without --max-delete.
+ *
+ * @throws {Failure} usage, for more than --max-delete
  */
-function needsTypedConfirmation({ count, managed }: Deletes, max: number | undefined): boolean {
+function guardedDeletes(
+  { counts: { delete: count } }: Plan,
+  { items }: State,
+  max: number | undefined,
+): Deletes | undefined {
   checkMaxDelete(count, max);
-  return max === undefined && count > 10 && count * 2 > managed;
-}
-
-function deletesText({ count, managed }: Deletes): string {
-  return `${countText(count)} of ${countOf(managed, 'managed item')}`;
+  let managed = 0;
+  for (const { id } of items.values()) if (id !== undefined) managed += 1;
+  if (max !== undefined || count <= 10 || count * 2 <= managed) return undefined;
+  return { count, text: `${countText(count)} of ${countOf(managed, 'managed item')}` };
 }
 
 /** @param deletes if they need to be confirmed by their number */
@@ -500,30 +474,23 @@ async function confirmPlan(
   { saved, flags }: ApplyOptions,
   session: Session,
 ): Promise<void> {
-  if (deletes !== undefined) await confirmDeletes(plan, deletes, session);
-  else if (saved === undefined && !flags.yes) await confirmChanges(plan, session);
-  await session.service.confirmWrites(session.settings.placeText(plan.target));
+  const { prompts, service, settings } = session;
+  if (deletes !== undefined || (saved === undefined && !flags.yes)) {
+    const steps = stepsOf(plan, session);
+    const question = `${steps.charAt(0).toUpperCase()}${steps.slice(1)}?`;
+    const typed = deletes && { words: [String(deletes.count), plan.target.list], purpose: `delete ${deletes.text}` };
+    if (!(isSeen(session) && (await prompts.confirm(question, typed)))) throw notConfirmed(deletes, session);
+  }
+  await service.confirmWrites(settings.placeText(plan.target));
 }
 
-async function confirmDeletes(plan: PlanFile, deletes: Deletes, session: Session): Promise<void> {
-  const { list } = plan.target;
-  const typed = { words: [String(deletes.count), list], purpose: `delete ${deletesText(deletes)}` };
-  if (isSeen(session) && (await session.prompts.confirm(questionAbout(plan, session), typed))) return;
-  throw new Failure('usage', `cannot delete ${deletesText(deletes)}: --max-delete is required`, {
+function notConfirmed(deletes: Deletes | undefined, { prompts }: Session): Failure {
+  if (deletes === undefined) {
+    return new Failure('usage', 'not confirmed: nothing was changed', { hint: prompts.skipHint() });
+  }
+  return new Failure('usage', `cannot delete ${deletes.text}: --max-delete is required`, {
     hint: `check that the manifest is complete, then pass --max-delete ${deletes.count}; nothing was sent`,
   });
-}
-
-async function confirmChanges(plan: PlanFile, session: Session): Promise<void> {
-  if (isSeen(session) && (await session.prompts.confirm(questionAbout(plan, session)))) return;
-  throw new Failure('usage', 'not confirmed: nothing was changed', {
-    hint: session.prompts.skipHint(),
-  });
-}
-
-function questionAbout(plan: PlanFile, session: Session): string {
-  const text = stepsOf(plan, session);
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}?`;
 }
 
 function stepsOf({ target, counts }: PlanFile, { settings }: Session): string {

@@ -44,29 +44,22 @@ function createKey(state: State, { key, fields }: Pick<CreateStep, 'key' | 'fiel
 /** The failure of one conflict; with a count, that of all of them. */
 function conflictFailure(conflict: Conflict, { manifest, words }: OpenManifest, count?: number): Failure {
   const { key, id, action, found } = conflict;
-  if (action === 'create') return existsFailure(conflict, words, count);
-  const other = found === undefined || found === null ? 'no value' : jsonText(found);
-  const text = `item "${id}" is now a different item: its ${manifest.key} is ${other}, not ${jsonText(key)}`;
   const more = count === undefined || count === 1 ? '' : `, and ${count - 1} more`;
-  const message =
-    count === undefined ? `${text}: nothing was sent for it` : `cannot ${action} "${key}"${more}: ${text}`;
   const args = key.startsWith('-') ? `${words} --` : words;
   const importing = `listctl state import ${args} ${shellWord(`${key}=${id}`)}`;
-  return new Failure('conflict', message, {
-    outcome: 'not-sent',
-    hint: `stop managing it: listctl state forget ${args} ${shellWord(key)}\nor, if it is the same item: ${importing}`,
-  });
-}
-
-/** The failure of a create that would be the second item with its key. */
-function existsFailure({ key, id }: Conflict, words: string, count = 1): Failure {
-  const more = count === 1 ? '' : `, and ${count - 1} more`;
-  const message = `cannot create "${key}"${more}: the list has it as item ${id}, which the state does not have`;
-  const importing = `listctl state import ${key.startsWith('-') ? `${words} --` : words} ${shellWord(`${key}=${id}`)}`;
-  return new Failure('conflict', message, {
-    outcome: 'not-sent',
-    hint: `to manage it: ${importing}\nto manage all items that have keys of the manifest: listctl state import ${words} --all`,
-  });
+  const toFailure = (message: string, hint: string) => new Failure('conflict', message, { outcome: 'not-sent', hint });
+  if (action === 'create') {
+    return toFailure(
+      `cannot create "${key}"${more}: the list has it as item ${id}, which the state does not have`,
+      `to manage it: ${importing}\nto manage all items that have keys of the manifest: listctl state import ${words} --all`,
+    );
+  }
+  const other = found === undefined || found === null ? 'no value' : jsonText(found);
+  const text = `item "${id}" is now a different item: its ${manifest.key} is ${other}, not ${jsonText(key)}`;
+  return toFailure(
+    count === undefined ? `${text}: nothing was sent for it` : `cannot ${action} "${key}"${more}: ${text}`,
+    `stop managing it: listctl state forget ${args} ${shellWord(key)}\nor, if it is the same item: ${importing}`,
+  );
 }
 
 interface ExecuteOptions {
@@ -101,17 +94,16 @@ interface StepRow {
  */
 export async function executePlan(work: ExecuteOptions, session: Session): Promise<void> {
   let begun: State | undefined;
+  const { statePath } = work.opened;
   const openRecord = (): RunRecording | undefined => {
     const { host } = session;
     const { state, plan } = work;
     const nowMs = host.clock.now();
     if (plan.steps.length === 0) {
-      if (state.serial === 0 || plan.learned.size > 0)
-        writeState(work.opened.statePath, withLearned(state, plan, nowMs));
+      if (state.serial === 0 || plan.learned.size > 0) writeState(statePath, withLearned(state, plan, nowMs));
       return undefined;
     }
     const run = newRunId(nowMs, () => host.random());
-    const { statePath } = work.opened;
     const begins = beginRun(state, plan, { run, nowMs });
     // The journal first, so that a state with a run always has one, and a lost journal is noticed.
     const journal = beginJournal(run, { ...begins, serial: begins.serial + 1 }, work, session);
@@ -119,11 +111,14 @@ export async function executePlan(work: ExecuteOptions, session: Session): Promi
     begun = writeState(statePath, begins);
     return { run, word: run, journal };
   };
-  const items = await operationsFor(work.opened);
+  const { graph, manifest } = work.opened;
+  // With Microsoft Graph, the key of the manifest can find a create of unknown outcome.
+  const keyField = graph?.keyField(manifest.key);
+  const items = keyField && (await import('../api/graph/key-field.ts')).keyedOperations(keyField);
   try {
     await sendRows(rowsPlan(work, { openRecord, items }, session), session);
   } finally {
-    if (begun !== undefined) await recordRun(work.opened.statePath, begun);
+    if (begun !== undefined) await recordRun(statePath, begun);
   }
 }
 
@@ -146,18 +141,9 @@ function beginJournal(run: string, begun: State, { opened, plan, pace }: Execute
   );
 }
 
-/** With Microsoft Graph, the key of the manifest can find a create of unknown outcome; undefined for other operations. */
-async function operationsFor({ graph, manifest }: OpenManifest): Promise<ItemOperations | undefined> {
-  const keyField = graph?.keyField(manifest.key);
-  return keyField && (await import('../api/graph/key-field.ts')).keyedOperations(keyField);
-}
-
 function rowsPlan(
   { opened, state, plan, present, pace, rejects, summary, report }: ExecuteOptions,
-  {
-    openRecord,
-    items,
-  }: { readonly openRecord: () => RunRecording | undefined; readonly items: ItemOperations | undefined },
+  { openRecord, items }: Pick<RunPlan<StepRow>, 'openRecord'> & { readonly items: ItemOperations | undefined },
   session: Session,
 ): RunPlan<StepRow> {
   const { steps } = plan;
@@ -173,7 +159,8 @@ function rowsPlan(
     report: withLines(report, opened),
     counts: newCounts(steps.length),
     tasks: tasksOf(steps, present),
-    createSender: (client) => stepSender(state, steps, client, { sendsKeys, items, toSent: opened.graph?.toSent }),
+    createSender: (client) =>
+      stepSender(state, steps, client, { sendsKeys, items: items ?? client.items, toSent: opened.graph?.toSent }),
     rejects: openRejectsFile(rejects, { row: rejectedStep }),
     nextSteps: (_, { inDoubt, failed, left }) => [
       ...(inDoubt > 0 ? [resolveHint(opened)] : []),
@@ -199,21 +186,17 @@ export function resolveHint({ words }: Pick<OpenManifest, 'words'>): string {
 function knownResults({ conflicts, inDoubt }: ExecuteOptions['plan'], opened: OpenManifest): KnownResults<StepRow> {
   const row = { number: 0, fields: {} };
   const [first] = conflicts;
+  const doubt = 'in doubt since an earlier run: nothing was sent for it';
   return {
     results: [
       ...inDoubt.map((name) => {
-        const failure = new Failure('in-doubt', 'in doubt since an earlier run: nothing was sent for it', {
-          outcome: 'unknown',
-        });
+        const failure = new Failure('in-doubt', doubt, { outcome: 'unknown' });
         return { status: 'in-doubt', row: { ...row, name, action: 'create', id: undefined }, failure } as const;
       }),
       ...conflicts.map((conflict) => {
         const { key: name, id, action } = conflict;
-        return {
-          status: 'failed',
-          row: { ...row, name, action, id },
-          failure: conflictFailure(conflict, opened),
-        } as const;
+        const failure = conflictFailure(conflict, opened);
+        return { status: 'failed', row: { ...row, name, action, id }, failure } as const;
       }),
     ],
     failure: first && conflictFailure(first, opened, conflicts.length),
@@ -239,16 +222,13 @@ function stepSender(
   state: State,
   steps: readonly Step[],
   client: Client,
-  {
-    sendsKeys,
-    items = client.items,
-    toSent = (fields) => fields,
-  }: {
+  how: {
     readonly sendsKeys: boolean;
-    readonly items?: ItemOperations | undefined;
-    readonly toSent?: GraphList['toSent'] | undefined;
+    readonly items: ItemOperations;
+    readonly toSent: GraphList['toSent'] | undefined;
   },
 ): Sender<StepRow, SentResult> {
+  const { sendsKeys, items, toSent = (fields) => fields } = how;
   // The id of another managed item in the response to a create is another request's.
   const given = new IdSet();
   const replaced = new Set(steps.filter(({ action }) => action !== 'update').map(({ key }) => key));

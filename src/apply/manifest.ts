@@ -1,6 +1,6 @@
 /** Manifests: the items of a list in a file. */
 import { Failure } from '../core/errors.ts';
-import { checkId, type Fields, ownField } from '../core/item.ts';
+import { type Fields, idProblem, ownField } from '../core/item.ts';
 import { isObject, type JsonValue, NumberToken } from '../core/json.ts';
 import {
   type Extent,
@@ -14,6 +14,7 @@ import {
 } from '../core/json-scan.ts';
 import { countOf, quoted } from '../core/text.ts';
 import { readYaml } from '../core/yaml.ts';
+import { isList } from '../output/layout.ts';
 import { badRowFailure, checkRows } from '../rows/check.ts';
 import { checkRename } from '../rows/columns.ts';
 import { contentHash, type Input, isEmpty, nameOf } from '../rows/input.ts';
@@ -149,20 +150,14 @@ function readHead(member: string, read: () => JsonValue, where: string): Manifes
 function readId(member: 'site' | 'list', value: JsonValue, where: string): string {
   const id = value instanceof NumberToken ? value.digits : typeof value === 'number' ? String(value) : value;
   const text = readString(member, id, where);
-  try {
-    return checkId(text, member);
-  } catch (error) {
-    throw error instanceof Failure ? invalid(where, error.message) : error;
-  }
+  const problem = idProblem(text, member);
+  if (problem !== undefined) throw invalid(where, problem);
+  return text;
 }
 
 function readString(member: string, value: JsonValue, where: string): string {
   if (typeof value === 'string' && value !== '') return value;
   throw invalid(where, `${member} is ${value === '' ? 'empty' : 'not a string'}`);
-}
-
-function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
-  return Array.isArray(value);
 }
 
 function notAManifest(name: string): Failure {

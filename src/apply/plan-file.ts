@@ -49,40 +49,17 @@ export function looksLikePlan(start: string): boolean {
 
 /** Prints a plan in pieces, a line for each step. */
 export function* printPlan(plan: PlanFile): Generator<string> {
-  const {
-    target,
-    state,
-    key,
-    manifest,
-    prune,
-    refresh,
-    targets,
-    counts,
-    steps,
-    conflicts,
-    inDoubt,
-    orphaned,
-    imported,
-  } = plan;
+  const { target, state, key, manifest, prune, refresh, targets } = plan;
+  const { counts, steps, conflicts, inDoubt, orphaned, imported } = plan;
   const { origin, site, list } = target;
   const { lineage, serial } = state;
   const { file, sha256 } = manifest;
-  const head: JsonObject = {
-    listctl: 'plan',
-    version: planVersion,
-    target: { origin, site, list },
-    state: { lineage, serial },
-    key,
-    seed: { file, sha256 },
-    prune,
-    refresh,
-    ...(targets && { targets }),
-    counts: { ...counts },
+  const head = withoutUndefined({
+    ...{ listctl: 'plan', version: planVersion, target: { origin, site, list }, state: { lineage, serial }, key },
+    ...{ seed: { file, sha256 }, prune, refresh, targets, counts: { ...counts } },
     conflicts: conflicts.map(({ key, id, action, found = null }) => ({ key, id, action, found })),
-    inDoubt,
-    orphaned,
-    ...(imported && { imported }),
-  };
+    ...{ inDoubt, orphaned, imported },
+  });
   yield `${printJson(head).slice(0, -1)},"steps":[`;
   yield* printLines(steps, (step) => printJson(stepObject(step)));
   yield steps.length === 0 ? ']}\n' : '\n]}\n';
@@ -97,18 +74,6 @@ export function* printLines<T>(values: Iterable<T>, print: (value: T) => string)
   }
 }
 
-/** Joins short texts, so that each piece is worth a system call. */
-export function* inPieces(texts: Iterable<string>): Generator<string> {
-  let piece = '';
-  for (const text of texts) {
-    piece += text;
-    if (piece.length < 65_536) continue;
-    yield piece;
-    piece = '';
-  }
-  if (piece !== '') yield piece;
-}
-
 export function stepObject(step: Step): JsonObject {
   const { number, action, key, id, etag, why, drift, fields, before, after, inDoubt } = step;
   const doubt = inDoubt === undefined ? undefined : doubtObject(inDoubt);
@@ -120,16 +85,8 @@ export function doubtObject({ idempotencyKey, hash, sentAt, serviceAt }: CreateI
 }
 
 const countNames = [
-  'create',
-  'update',
-  'delete',
-  'unchanged',
-  'inDoubt',
-  'conflict',
-  'orphaned',
-  'drifted',
-  'gone',
-  'forgotten',
+  ...(['create', 'update', 'delete', 'unchanged', 'inDoubt'] as const),
+  ...(['conflict', 'orphaned', 'drifted', 'gone', 'forgotten'] as const),
 ] as const satisfies readonly (keyof PlanCounts)[];
 
 const memberNames = [

@@ -1,7 +1,7 @@
 /** Takes the results of a run from its journal into the state: at its end, or after it was interrupted. */
 import { doneRow, journalRecords, type Replay, type ReplayOptions, readJournal } from '../bulk/journal-read.ts';
 import { Failure } from '../core/errors.ts';
-import { checkId } from '../core/item.ts';
+import { idProblem } from '../core/item.ts';
 import type { Plan } from './plan.ts';
 import {
   type CreateStep,
@@ -175,13 +175,7 @@ class RunRecovery {
 
   /** Whether an id is valid, and not that of another key. */
   #isUsable(id: string): boolean {
-    if (this.#ids.has(id)) return false;
-    try {
-      checkId(id, 'item');
-      return true;
-    } catch {
-      return false;
-    }
+    return !this.#ids.has(id) && idProblem(id, 'item') === undefined;
   }
 
   #doubt(step: CreateStep): void {

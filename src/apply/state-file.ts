@@ -1,6 +1,7 @@
 /** The state on disk: read and checked as a whole, replaced as a whole (docs/faults.md, P17). */
 import { isUtf8 } from 'node:buffer';
 import { closeSync, readSync } from 'node:fs';
+import { batched } from '../bulk/outputs.ts';
 import { errnoCode, errnoReason, Failure } from '../core/errors.ts';
 import { readDescriptor } from '../core/files.ts';
 import { printJson, withoutUndefined } from '../core/json.ts';
@@ -14,7 +15,7 @@ import {
   skipBlanks,
 } from '../core/json-scan.ts';
 import { fileIo, replaceFile } from '../core/write-file.ts';
-import { doubtObject, inPieces, printLines, readDoubt, readSteps, stepObject } from './plan-file.ts';
+import { doubtObject, printLines, readDoubt, readSteps, stepObject } from './plan-file.ts';
 import { type State, type StateItem, stateVersion } from './state.ts';
 
 /**
@@ -153,7 +154,7 @@ export function writeState(path: string, state: State): State {
   const bytes = before === undefined || before.hasRun ? undefined : readFile(path);
   if (bytes !== undefined) replaceFile(backupPath(path), [bytes]);
   const next = { ...state, serial: state.serial + 1 };
-  replaceFile(path, inPieces(printState(next)));
+  replaceFile(path, batched(printState(next)));
   return next;
 }
 
