@@ -15,7 +15,7 @@ import type { ManifestFlags } from '../apply/open.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { type Fields, type Item, type ListRef, ownField } from '../core/item.ts';
-import { type JsonObject, withoutUndefined } from '../core/json.ts';
+import { withoutUndefined } from '../core/json.ts';
 import { countOf, listNames } from '../core/text.ts';
 import { itemView } from '../output/item.ts';
 import type { View } from '../output/view.ts';
@@ -140,11 +140,10 @@ class ExportedItems {
   }
 
   #written({ id, fields: read }: Item): Item {
-    for (const name of unwrittenFields(read, this.#columns)) this.#left.add(name);
     const fields = plainForm(read, this.#columns);
+    for (const name of unwrittenFields(read, fields, this.#columns)) this.#left.add(name);
     this.#addKey(fields);
-    const members: JsonObject = { id, fields };
-    return { id, fields, members };
+    return { id, fields, members: { id, fields } };
   }
 
   #addKey(fields: Fields): void {

@@ -23,11 +23,10 @@ export function writeForm(fields: Fields, columns: readonly Column[]): Fields {
 }
 
 /**
- * The fields that `writeForm` leaves out though the service does not set them itself: hyperlinks, managed metadata,
+ * The fields that `plainForm` left out though the service does not set them itself: hyperlinks, managed metadata,
  * images, locations, and lookups that were read without their ids.
  */
-export function unwrittenFields(fields: Fields, columns: readonly Column[]): readonly string[] {
-  const written = plainForm(fields, columns);
+export function unwrittenFields(fields: Fields, written: Fields, columns: readonly Column[]): readonly string[] {
   return Object.keys(fields).filter((field) => {
     const column = columnOfField(field, columns);
     if (column === undefined || column.isReadOnly || isHiddenNote(column)) return false;

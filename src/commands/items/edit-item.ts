@@ -32,7 +32,7 @@ interface Editing {
     shown(fields: Fields): Fields;
     /** @throws {Failure} usage, for what no request can hold; as `Client.send` */
     sent(fields: Fields): Promise<Fields>;
-    left(fields: Fields): readonly string[];
+    left(read: Fields, shown: Fields): readonly string[];
   };
   /** The fields that are not shown, since they cannot be written. */
   readonly left: readonly string[];
@@ -106,7 +106,7 @@ async function readForm(list: ListRef, session: Session): Promise<Editing['form'
   return {
     shown: (fields) => plainForm(fields, columns),
     sent: async (fields) => (form === undefined ? fields : toSentFields({ fields, texts: new Set() }, form, false)),
-    left: (fields) => unwrittenFields(fields, columns),
+    left: (read, shown) => unwrittenFields(read, shown, columns),
   };
 }
 
@@ -117,7 +117,7 @@ async function editUntilSent<T>(ref: ItemRef, session: Session, send: Send<T>): 
   const form = await readForm(ref, session);
   const base = { ...item, fields: form.shown(item.fields) };
   const draft = new Draft(ref.id);
-  const editing: Editing = { ref, form, left: form.left(item.fields), draft, client, session };
+  const editing: Editing = { ref, form, left: form.left(item.fields, base.fields), draft, client, session };
   let written: string | undefined;
   let opening: Opening = { base, body: yamlDocument(base.fields), notes: [] };
   try {

@@ -18,7 +18,7 @@ import type { Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import { absolutePath, resolveLinks } from '../../core/files.ts';
 import type { Host } from '../../core/host.ts';
-import { checkId, type ListRef } from '../../core/item.ts';
+import { checkId, idProblem, type ListRef } from '../../core/item.ts';
 import { isLocked, refuseHardLinks, takeLock } from '../../core/lock.ts';
 import { shellWord } from '../../core/text.ts';
 import type { RunShown } from '../../output/runs.ts';
@@ -86,18 +86,18 @@ export function isRunActive(path: string, host: Host): boolean {
  *
  * @throws {Failure} locked; as `readRunHeader`
  */
-export async function whileLocked<T>(
+export async function withLockedRun(
   path: string,
   options: Parameters<typeof takeLock>[1],
   host: Host,
-  work: () => Promise<T>,
-): Promise<T> {
+  work: (run: Replay) => Promise<void>,
+): Promise<void> {
   // Before the lock, which needs the directory.
   readRunHeader(path);
   const lock = await takeLock(journalLock(path, host), options, host);
   try {
     refuseHardLinks(path);
-    return await work();
+    await work(await readRun(path));
   } finally {
     lock.release();
   }
@@ -170,16 +170,9 @@ export interface DoneItem {
 export async function* doneItems(path: string): AsyncGenerator<DoneItem> {
   for await (const { record } of journalRecords(path)) {
     const done = doneRow(record);
-    if (done?.id !== undefined) yield { ...done, id: done.id, problem: problemOf(done.id) };
-  }
-}
-
-function problemOf(id: string): Failure | undefined {
-  try {
-    checkId(id, 'item');
-    return undefined;
-  } catch (error) {
-    if (error instanceof Failure) return error;
-    throw error;
+    if (done?.id === undefined) continue;
+    const reason = idProblem(done.id, 'item');
+    const problem = reason === undefined ? undefined : new Failure('usage', reason, { hint: 'nothing was sent' });
+    yield { ...done, id: done.id, problem };
   }
 }

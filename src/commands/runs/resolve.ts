@@ -17,8 +17,8 @@ import { nameOf, openInput } from '../../rows/input.ts';
 import { findFormat, openRows } from '../../rows/read.ts';
 import type { Row } from '../../rows/types.ts';
 import { findRunsDirectory } from '../../settings/directories.ts';
-import type { Resolution, Resolutions } from './look-up.ts';
-import { checkTarget, findRunPath, readRun, runWords, toRunSummary, whileLocked, wordForHint } from './named-run.ts';
+import type { Resolution, Resolutions } from './doubts.ts';
+import { checkTarget, findRunPath, runWords, toRunSummary, withLockedRun, wordForHint } from './named-run.ts';
 
 interface ResolveFlags {
   readonly from?: string;
@@ -65,16 +65,11 @@ async function resolveRows(session: Session, word: string, flags: ResolveFlags):
   const typed = parseFlags(flags);
   const path = findRunPath(word, host);
   await session.output.printing(runView(host.clock.now()), false, (print) =>
-    whileLocked(path, { waitMs: 0 }, host, async () => {
-      const replay = await readRun(path);
+    withLockedRun(path, { waitMs: 0 }, host, async (replay) => {
       const { header } = replay;
       const shown = wordForHint(word, path, header.run, host);
       const { resolutions, stillInDoubt } = await typed(path, replay, session);
       if (!flags.auto) await checkAll(resolutions, { replay, word: shown, flags }, session);
-      const records = resolutions.map(
-        ({ row, isApplied, id }): JournalRecord =>
-          isApplied ? ['R', row, 'applied', id ?? ''] : ['R', row, 'not-applied'],
-      );
       const applied = resolutions.filter(({ isApplied }) => isApplied).length;
       const { done, left, inDoubt } = replay.counts;
       const counts = {
@@ -84,7 +79,7 @@ async function resolveRows(session: Session, word: string, flags: ResolveFlags):
       if (counts.inDoubt + resolutions.length === 0)
         await session.messages.notice(`no row of run ${header.run} is in doubt`);
       else if (resolutions.length > 0) {
-        await write(path, replay, records, counts, session);
+        await record(resolutions, counts, path, replay, session);
         const parts = [`${countText(applied)} applied`, `${countText(resolutions.length - applied)} not applied`];
         await session.messages.notice(
           `resolved ${countOf(resolutions.length, 'row')} of run ${header.run}: ${parts.join(', ')}`,
@@ -102,7 +97,7 @@ function parseFlags(flags: ResolveFlags): (path: string, replay: Replay, session
   const { from, row, all = false, applied, notApplied = false } = flags;
   if (flags.auto) {
     refuseWith('--auto', flags);
-    return async (...args) => (await import('./look-up.ts')).lookUpDoubts(...args);
+    return async (...args) => (await import('./doubts.ts')).lookUpDoubts(...args);
   }
   if (from !== undefined) {
     refuseWith('--from', { ...flags, force: false });
@@ -219,23 +214,17 @@ async function checkAll(resolutions: readonly Resolution[], checked: Checked, se
       checkInDoubt(resolution, seen, checked);
       if (resolution.isApplied) await checkApplied(resolution, checked, session);
     });
+    if (failure === undefined) continue;
     const { from } = checked.flags;
-    const isOfRow = failure !== undefined && ['usage', 'conflict', 'not-found'].includes(failure.kind);
-    if (failure !== undefined && (!isOfRow || from === undefined)) throw failure;
-    if (failure !== undefined)
-      failures.push(inFile(failure.about({}, `line ${resolution.line}: ${failure.message}`), from ?? ''));
+    if (from === undefined || !['usage', 'conflict', 'not-found'].includes(failure.kind)) throw failure;
+    failures.push(inFile(failure.about({}, `line ${resolution.line}: ${failure.message}`), from));
   }
   const [first] = failures;
   if (first === undefined) return;
   if (failures.length === 1) throw first;
   for (const failure of failures) await session.messages.report(failure);
-  throw new Failure(
-    first.kind,
-    `${countOf(failures.length, 'row')} of ${countText(resolutions.length)} cannot be resolved`,
-    {
-      hint: 'nothing was recorded',
-    },
-  );
+  const message = `${countOf(failures.length, 'row')} of ${countText(resolutions.length)} cannot be resolved`;
+  throw new Failure(first.kind, message, { hint: 'nothing was recorded' });
 }
 
 function checkInDoubt({ row, id }: Resolution, seen: Set<number | string>, { replay, word }: Checked): void {
@@ -273,7 +262,6 @@ function sentAction({ action, undoes }: JournalHeader): JournalHeader['action'] 
 /** Compares the item with the hash of what was sent; for a delete, the hash is that of the id. */
 async function checkApplied({ row, id }: Resolution, { replay, flags }: Checked, session: Session): Promise<void> {
   const { header } = replay;
-  const isForced = flags.force === true;
   const { run } = header;
   const action = sentAction(header);
   if (id === undefined) {
@@ -284,7 +272,7 @@ async function checkApplied({ row, id }: Resolution, { replay, flags }: Checked,
   }
   const { hash, key } = replay.doubtOf(row) ?? {};
   if (action === 'delete') {
-    if (isForced || hash === payloadHash(id, objectFrom([]))) return;
+    if (flags.force || hash === payloadHash(id, objectFrom([]))) return;
     throw new Failure('conflict', `item "${id}" is not that of row ${row} of run ${run}`, {
       hint: 'pass --applied without an id if the item is deleted; nothing was recorded',
     });
@@ -294,21 +282,25 @@ async function checkApplied({ row, id }: Resolution, { replay, flags }: Checked,
   const item = await client.send(client.items.get({ ...target, id }));
   const { column } = header.keyField ?? {};
   const hasKey = column !== undefined && typeof key === 'string' && ownField(item.fields, column) === key;
-  if (isForced || hasKey || hash === payloadHash(action === 'create' ? undefined : id, item.fields)) return;
+  if (flags.force || hasKey || hash === payloadHash(action === 'create' ? undefined : id, item.fields)) return;
   throw new Failure('conflict', `item "${id}" does not match row ${row} of run ${run}`, {
     hint: 'check the item: it may be another one, changed since, or have fields that the service added\npass --force if it is the right one; nothing was recorded',
   });
 }
 
 /** Records the resolutions in a session that sends nothing. */
-async function write(
+async function record(
+  resolutions: readonly Resolution[],
+  { done, failed, invalid, inDoubt, skipped, left }: RowCounts,
   path: string,
   replay: Replay,
-  records: readonly JournalRecord[],
-  { done, failed, invalid, inDoubt, skipped, left }: RowCounts,
   { host, command: { version } }: Session,
 ): Promise<void> {
   const journal = reopenJournal(path, replay, { boot: bootId(), limit: 0, tool: version, at: host.clock.now() });
+  const records = resolutions.map(
+    ({ row, isApplied, id }): JournalRecord =>
+      isApplied ? ['R', row, 'applied', id ?? ''] : ['R', row, 'not-applied'],
+  );
   try {
     for (let at = 0; at < records.length; at += 1000) journal.write(records.slice(at, at + 1000), 0);
     const totals = { done, failed, invalid, inDoubt, skipped, left, ms: 0, sent: 0, retries: 0, throttledMs: 0 };

@@ -13,7 +13,6 @@ import {
   runDetailView,
 } from '../../output/runs.ts';
 import type { View } from '../../output/view.ts';
-import { showDoubts } from './doubts.ts';
 import {
   type DoneItem,
   doneItems,
@@ -211,7 +210,8 @@ async function showRun(
   const isRunning = isRunActive(path, host);
   if (inDoubt || rows) {
     if (isRunning) await session.messages.say(`run ${header.run} is in progress: rows in flight are shown as in doubt`);
-    return inDoubt ? showDoubts(path, replay, session) : showRows(path, replay, session);
+    if (rows) return showRows(path, replay, session);
+    return (await import('./doubts.ts')).showDoubts(path, replay, session);
   }
   if (session.output.format(false) === 'id') return showIds(path, replay, session);
   const figures = await figuresOf(path, replay);

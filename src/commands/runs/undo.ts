@@ -31,7 +31,7 @@ import type { Fields, ListRef } from '../../core/item.ts';
 import { printJson } from '../../core/json.ts';
 import { countOf, listNames, shellWord } from '../../core/text.ts';
 import type { OutputFile } from '../../core/write-file.ts';
-import { checkTarget, doneItems, findRunPath, readRun, runWords, whileLocked, wordForHint } from './named-run.ts';
+import { checkTarget, doneItems, findRunPath, runWords, withLockedRun, wordForHint } from './named-run.ts';
 import { compacted } from './show.ts';
 import { createUndoSender, needsRead, type UndoRow } from './undo-sender.ts';
 
@@ -91,7 +91,7 @@ interface Undo {
   /** Where the earlier values are; undefined for a run that created its items. */
   readonly kept: KeptValues | undefined;
   /** The fields of a deleted item as a create takes them, and the names of those that it cannot have. */
-  readonly form: { written(fields: Fields): Fields; left(fields: Fields): readonly string[] };
+  readonly form: { written(read: Fields): Fields; left(read: Fields, written: Fields): readonly string[] };
   readonly flags: UndoFlags;
   readonly pace: RunLimits;
   readonly maxDelete: number | undefined;
@@ -114,8 +114,7 @@ async function undoRun(session: Session, word: string, flags: UndoFlags): Promis
   refuseSameFile({ records, outputs: { '--rejects': pace.rejects, '--summary-json': pace.summaryJson } }, host);
   const rejects = await openRejectsOutput(pace.rejects, false, session);
   // The run must not be resumed meanwhile.
-  const undone = whileLocked(path, { waitMs: lockWaitMs, breakLock }, host, async () => {
-    const of = await readRun(path);
+  const undone = withLockedRun(path, { waitMs: lockWaitMs, breakLock }, host, async (of) => {
     refuseOtherRuns(of);
     const list = await checkTarget(of.header, session);
     const kept = of.header.keepsBefore ? await readEarlier(path) : undefined;
@@ -191,7 +190,10 @@ async function readCreateForm({ header }: Replay, list: ListRef, session: Sessio
   const { readColumns } = await import('../../api/graph/columns.ts');
   const { unwrittenFields, writeForm } = await import('../../api/graph/read-form.ts');
   const columns = await readColumns(list, await session.service.client());
-  return { written: (fields) => writeForm(fields, columns), left: (fields) => unwrittenFields(fields, columns) };
+  return {
+    written: (fields) => writeForm(fields, columns),
+    left: (read, written) => unwrittenFields(read, written, columns),
+  };
 }
 
 async function countItems(source: Parameters<typeof undoRows>[0], isForced: boolean): Promise<Undo['items']> {
@@ -203,7 +205,7 @@ async function countItems(source: Parameters<typeof undoRows>[0], isForced: bool
     count += 1;
     digest.update(`${JSON.stringify([row.number, row.id])}\n`);
     needsReads ||= source.of.header.action !== 'delete' && needsRead(row, isForced);
-    for (const name of kept === undefined ? [] : source.form.left(kept)) left.add(name);
+    for (const name of kept === undefined ? [] : source.form.left(kept, row.fields ?? {})) left.add(name);
   }
   return { count, sha256: digest.digest('hex'), needsReads, left };
 }
