@@ -104,7 +104,7 @@ export async function executePlan(work: ExecuteOptions, session: Session): Promi
       return undefined;
     }
     const run = newRunId(nowMs, () => host.random());
-    const begins = beginRun(state, plan, { run, nowMs });
+    const begins = beginRun(state, plan, run, nowMs);
     // The journal first, so that a state with a run always has one, and a lost journal is noticed.
     const journal = beginJournal(run, { ...begins, serial: begins.serial + 1 }, work, session);
     // If this fails the journal stays: the state may have been written, and the next command finds out.

@@ -109,7 +109,6 @@ function isAnnotation(name: string): boolean {
   return name.includes('@');
 }
 
-/** `toSent` adds them. */
 function withoutAnnotations<T extends { readonly fields: Fields }>(formed: T): T {
   const members = Object.entries(formed.fields).filter(([name]) => !isAnnotation(name));
   return { ...formed, fields: objectFrom(members) };
@@ -133,7 +132,6 @@ export function incompleteCreates(
   });
 }
 
-/** Reads the columns of a list. */
 export async function openGraphList(list: ListRef, options: FormOptions, session: Session): Promise<GraphList> {
   const client = await session.service.client();
   const columns = await readColumns(list, client);
@@ -302,7 +300,6 @@ class ManagedFields {
     });
   }
 
-  /** The managed fields as they would be written. */
   of(read: Fields): Fields {
     return this.#graph.written(read, this.#names);
   }
@@ -325,15 +322,11 @@ function normalKey(value: JsonValue | undefined): string | undefined {
   return value instanceof NumberToken ? String(Number(value.digits)) : keyText(value ?? null);
 }
 
-/**
- * The items by their keys.
- *
- * @throws {Failure} usage, if two have the same key
- */
+/** @throws {Failure} usage, if two items have the same key */
 export function uniqueItems(
   found: ReadonlyMap<string, readonly KnownItem[]>,
   keyField: string,
-): ReadonlyMap<string, KnownItem> {
+): Map<string, KnownItem> {
   const items = new Map<string, KnownItem>();
   const twice: string[] = [];
   for (const [key, [item, ...more]] of found) {

@@ -1,10 +1,10 @@
 /** Imports existing items into a state: `listctl state import`. All are checked before the state is changed. */
-
 import type { RunLimits } from '../bulk/flags.ts';
+import { failureOf } from '../bulk/outputs.ts';
 import { reportBadRows } from '../bulk/progress.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
-import { type Fields, type ListRef, ownField } from '../core/item.ts';
+import { type Fields, ownField } from '../core/item.ts';
 import { type JsonValue, objectFrom } from '../core/json.ts';
 import { jsonText } from '../output/layout.ts';
 import { badRowFailure } from '../rows/check.ts';
@@ -130,7 +130,10 @@ export async function importItems(
   const found = new Map<string, KnownItem>();
   await checkEach(items, name, session, ({ key, id, line }) => {
     const item = current.get(key);
-    if (item?.kind !== 'there') throw missing(id, target);
+    if (item?.kind !== 'there') {
+      const message = `list "${target.list}" of site "${target.site}" has no item "${id}"`;
+      throw new Failure('not-found', message, { hint: 'check the id; nothing was changed' });
+    }
     if (line !== undefined && !force) checkKeyField(item.fields, manifest.key, { key, id });
     const { fields, etag } = item;
     const known = { id, fields: pickFields(fields, wanted.get(key) ?? {}) };
@@ -176,10 +179,8 @@ export async function importList(
   const items = [...found].map(([key, { id }]) => ({ key, id }));
   await checkEach(items, 'the list', session, ({ key, id }) => checkImport(state, owners, key, id));
   const wanted = new Map(manifest.items.map(({ key, fields }) => [key, fields]));
-  const known = [...found].map(([key, item]) => {
-    return [key, { ...item, fields: pickFields(item.fields, wanted.get(key) ?? {}) }] as const;
-  });
-  const changed = found.size === 0 ? state : withItems(state, new Map(known), session.host.clock.now());
+  for (const [key, item] of found) found.set(key, { ...item, fields: pickFields(item.fields, wanted.get(key) ?? {}) });
+  const changed = found.size === 0 ? state : withItems(state, found, session.host.clock.now());
   return { state: changed, count: found.size, strangers };
 }
 
@@ -192,15 +193,10 @@ async function checkEach(
 ): Promise<void> {
   const problems = new Problems(name);
   for (const item of items) {
-    try {
-      check(item);
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      const { key, id, line } = item;
-      problems.add(
-        error.about({ key, id, line }, line === undefined ? error.message : `line ${line}: ${error.message}`),
-      );
-    }
+    const failure = await failureOf(async () => check(item));
+    if (failure === undefined) continue;
+    const { message } = failure;
+    problems.add(failure.about({ ...item }, item.line === undefined ? message : `line ${item.line}: ${message}`));
   }
   await problems.end(items.length, session);
 }
@@ -208,12 +204,6 @@ async function checkEach(
 export function notInManifest(key: string, keyField: string): Failure {
   return new Failure('usage', `the manifest has no item with ${keyField} "${shorten(key)}"`, {
     hint: 'add it to the manifest first; nothing was changed',
-  });
-}
-
-function missing(id: string, { site, list }: ListRef): Failure {
-  return new Failure('not-found', `list "${list}" of site "${site}" has no item "${id}"`, {
-    hint: 'check the id; nothing was changed',
   });
 }
 

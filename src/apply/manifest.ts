@@ -41,20 +41,17 @@ export interface Manifest extends ManifestHead {
   readonly sizeBytes: number;
   /** Whether the file has no value: no bytes, blank lines, or a header alone. An empty list is a value. */
   readonly isBlank: boolean;
-  /** Notices about unused parts of the file. */
   readonly notices: readonly string[];
 }
 
 export interface ManifestItem {
   /** The value of the key field: a string, the digits of a number, true or false. Never empty. */
   readonly key: string;
-  /** All fields, with the key field. */
   readonly fields: Fields;
   /** The line in which it begins, from 1. */
   readonly line: number;
 }
 
-/** The members of a manifest above its items, and its items. */
 interface ManifestDocument extends ManifestHead {
   readonly rows: readonly RawRow[];
 }
@@ -172,13 +169,11 @@ function invalid(where: string, problem: string): Failure {
   return new Failure('usage', `${where}: ${problem}`, { hint: 'nothing was sent' });
 }
 
-/** The number of invalid items that are reported one by one. */
 const reportedMax = 1000;
 
 /** Collects the items of a manifest, and what is wrong with others. */
 class ItemCollector {
   readonly items: ManifestItem[] = [];
-  /** The first invalid items. */
   readonly failures: Failure[] = [];
   invalidCount = 0;
   #lacksKeys = false;
@@ -189,11 +184,7 @@ class ItemCollector {
   readonly #lines = new Map<string, Pick<ManifestItem, 'key' | 'line'>>();
   #rows = 0;
 
-  /**
-   * @param key the name of the key field
-   * @param graph the columns of the list
-   * @param columns the header of CSV and TSV
-   */
+  /** @param columns the header of CSV and TSV */
   constructor(key: string, graph: ManifestColumns | undefined, columns: readonly string[] = []) {
     this.#key = key;
     this.#compared = graph?.comparedBy(key);
@@ -238,7 +229,6 @@ class ItemCollector {
     }
   }
 
-  /** The failure of a manifest with invalid items. */
   failure(name: string): Failure | undefined {
     const [first] = this.failures;
     if (first === undefined) return undefined;
@@ -282,7 +272,6 @@ export interface ManifestColumns {
 }
 
 export interface ManifestOptions {
-  /** The flags of `--from`. */
   readonly rows: Omit<RowsOptions, 'action' | 'shard'>;
   readonly key?: string | undefined;
   /** The key field of an earlier run, if it is given neither as an option nor in the file. */

@@ -26,7 +26,6 @@ export interface ManifestFlags extends BulkFlags {
   readonly state?: string;
 }
 
-/** A manifest and its list. */
 export interface OpenManifest {
   readonly name: string;
   /** The manifest and its flags for the command lines of hints. */
@@ -44,7 +43,6 @@ export interface OpenManifest {
 /** Sizes from which reading takes long enough for a notice. */
 const longBytes = { yaml: 100_000, other: 2_000_000 } as const;
 
-/** The absolute path of a state with links resolved. */
 export function statePathOf(manifest: string, { state }: Pick<ManifestFlags, 'state'>, host: Host): string {
   if (state === '') throw new Failure('usage', 'invalid --state "": expected a file');
   return resolveLinks(absolutePath(state ?? `${manifest}.state.json`, host));

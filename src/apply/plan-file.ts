@@ -25,7 +25,6 @@ import {
   targetText,
 } from './state.ts';
 
-/** The newest layout that this listctl knows. */
 const planVersion = 1;
 
 /** A plan, and what it was made from. */
@@ -47,7 +46,7 @@ export function looksLikePlan(start: string): boolean {
   return /^\ufeff?\s*\{\s*"listctl"\s*:\s*"plan"/.test(start);
 }
 
-/** Prints a plan in pieces, a line for each step. */
+/** Prints a plan, a line for each step. */
 export function* printPlan(plan: PlanFile): Generator<string> {
   const { target, state, key, manifest, prune, refresh, targets } = plan;
   const { counts, steps, conflicts, inDoubt, orphaned, imported } = plan;
@@ -94,11 +93,7 @@ const memberNames = [
   ...['counts', 'conflicts', 'inDoubt', 'orphaned', 'imported', 'steps'],
 ];
 
-/**
- * Reads a saved plan.
- *
- * @throws {Failure} local-file, if it is damaged or was written by a newer listctl
- */
+/** @throws {Failure} local-file, if it is damaged or was written by a newer listctl */
 export function readPlan(text: string, path: string): PlanFile {
   try {
     return parsePlan(text, path);

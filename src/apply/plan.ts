@@ -29,13 +29,11 @@ export interface PlanInput {
   readonly manifest: Pick<Manifest, 'items'>;
   /** Without a run. */
   readonly state: State;
-  /** By key, of the items that were read. */
   readonly current: ReadonlyMap<string, CurrentItem>;
   /** Items of the list that the state does not manage, by their keys, if the list was read. */
   readonly others?: ReadonlyMap<string, readonly KnownItem[]> | undefined;
   /** Default: values are the same if they are as JSON. */
   readonly isSame?: SameField | undefined;
-  /** Whether items that the manifest no longer has are deleted. */
   readonly prune: boolean;
   /**
    * Whether a create in doubt may be sent again: its idempotency key is known to be honored, and recent, or the service
@@ -55,12 +53,10 @@ export interface Conflict {
   readonly found: JsonValue | undefined;
 }
 
-/** The changes to make, and what is known without making any. */
 export interface Plan {
   readonly steps: readonly Step[];
   readonly conflicts: readonly Conflict[];
   readonly counts: PlanCounts;
-  /** Keys in doubt that are not sent again. */
   readonly inDoubt: readonly string[];
   /** Keys in the state, but not in the manifest, whose items stay. */
   readonly orphaned: readonly string[];
@@ -177,7 +173,6 @@ class Planner {
     }
   }
 
-  /** Adds an item that is not in the manifest. */
   addUnnamed(key: string, known: StateItem, prune: boolean): void {
     if (known.inDoubt !== undefined) {
       this.#inDoubt.push(key);

@@ -74,12 +74,8 @@ function foreign(path: string, reason: string): Failure {
 }
 
 /** The state that is written before a run sends anything: with what the plan learned, and its steps. */
-export function beginRun(
-  state: State,
-  plan: Pick<Plan, 'learned' | 'steps'>,
-  { run, nowMs }: { readonly run: string; readonly nowMs: number },
-): State {
-  return { ...withLearned(state, plan, nowMs), run: { id: run, steps: plan.steps } };
+export function beginRun(state: State, plan: Pick<Plan, 'learned' | 'steps'>, id: string, nowMs: number): State {
+  return { ...withLearned(state, plan, nowMs), run: { id, steps: plan.steps } };
 }
 
 /** The state with what a plan learned from reading items. */

@@ -33,7 +33,6 @@ export interface CreateStep extends AnyStep {
 export interface ItemStep extends AnyStep {
   readonly action: 'update' | 'delete';
   readonly id: string;
-  /** Sent as If-Match. */
   readonly etag?: string | undefined;
   /** The values that are lost: of the updated fields, or of a deleted item as last read or applied. */
   readonly before: Fields;
@@ -46,7 +45,6 @@ export interface ItemStep extends AnyStep {
 /** A create whose outcome is unknown. */
 export interface CreateInDoubt {
   readonly idempotencyKey: string | null;
-  /** The hash of the payload (`payloadHash`). */
   readonly hash: string;
   /** When it was first sent with that key: milliseconds since the Unix epoch. */
   readonly sentAt: number;
@@ -54,12 +52,11 @@ export interface CreateInDoubt {
   readonly serviceAt?: number | undefined;
 }
 
-/** The journal's hash of a step: 16 hex digits. */
+/** The hash of a step in the journal. */
 export function stepHash({ id, fields }: Pick<Step, 'id' | 'fields'>): string {
   return payloadHash(id, fields);
 }
 
-/** The newest layout that this listctl knows. */
 export const stateVersion = 1;
 
 /** A list of a service. */
@@ -90,7 +87,6 @@ export type StateItem =
   | KnownItem
   | { readonly fields: Fields; readonly inDoubt: CreateInDoubt; readonly id?: undefined };
 
-/** A managed item. */
 export interface KnownItem {
   readonly id: string;
   /** The fields of the manifest when it was last applied. */
@@ -133,11 +129,7 @@ export function newState({ origin, site, list }: Target, key: string): State {
   return { lineage: randomBytes(16).toString('hex'), serial: 0, origin, site, list, key, items: new Map() };
 }
 
-/**
- * Checks that a state belongs to a list and a key field.
- *
- * @throws {Failure} local-file, for another list; usage, for another key field
- */
+/** @throws {Failure} local-file, if a state belongs to another list; usage, for another key field */
 export function checkTarget(state: State, path: string, target: Target, key: string): void {
   if (state.origin !== target.origin || state.site !== target.site || state.list !== target.list) {
     throw new Failure('local-file', `${path} belongs to ${targetText(state)}, not to ${targetText(target)}`, {
@@ -154,7 +146,7 @@ export function targetText({ origin, site, list }: Target): string {
   return `list "${shorten(list)}" of site "${shorten(site)}" at ${shorten(origin)}`;
 }
 
-/** Shortens a text from a file for messages. */
+/** Shortens a string from a file for messages. */
 export function shorten(text: string): string {
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }
@@ -166,11 +158,7 @@ export function idOwners(state: State): Map<string, string> {
   return owners;
 }
 
-/**
- * Checks that a key may get an existing item, or has it.
- *
- * @throws {Failure} usage, if the key has another item, or another key has this item
- */
+/** @throws {Failure} usage, if the key has another item, or another key has this item */
 export function checkImport(state: State, owners: ReadonlyMap<string, string>, key: string, id: string): void {
   const known = settledItems(state).get(key);
   if (known?.inDoubt !== undefined) throw inDoubt(key);
@@ -223,7 +211,7 @@ export function resolveItem(
   if (known === undefined) throw unknownKey(key, state);
   if (known.inDoubt === undefined) throw refused(`"${shorten(key)}" is not in doubt: it is item "${known.id}"`);
   if (found !== null) checkOwner(idOwners(state), key, found.id);
-  return withItems(state, new Map([[key, found === null ? undefined : knownItem(found, known.fields)]]), nowMs);
+  return withItems(state, new Map([[key, found === null ? undefined : { fields: known.fields, ...found }]]), nowMs);
 }
 
 function settledItems({ run, items }: State): State['items'] {
@@ -237,10 +225,6 @@ function checkOwner(owners: ReadonlyMap<string, string>, key: string, id: string
   if (other === undefined || other === key) return;
   const advice = 'run "listctl state forget" for that key first';
   throw refused(`item "${id}" already belongs to "${shorten(other)}"`, advice);
-}
-
-function knownItem({ id, etag }: Pick<KnownItem, 'id' | 'etag'>, fields: Fields): KnownItem {
-  return etag === undefined ? { id, fields } : { id, fields, etag };
 }
 
 export function unknownKey(key: string, { items }: Pick<State, 'items'>): Failure {

@@ -72,7 +72,7 @@ export function openRejectsFile<R>(
 }
 
 /** Joins lines, so that each piece is worth a system call. */
-function* batched(lines: Iterable<string>): Generator<string> {
+export function* batched(lines: Iterable<string>): Generator<string> {
   let batch = '';
   for (const line of lines) {
     batch += line;

@@ -33,7 +33,7 @@ import { payloadHash } from '../bulk/keys.ts';
 import { addCommands, addHelpNotes, type CommandSpec, type SetUp } from '../cli/command.ts';
 import { inSession, type Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
-import { checkId, type Item, type ListRef, ownField, strongTag } from '../core/item.ts';
+import { checkId, type Item, ownField, strongTag } from '../core/item.ts';
 import { type JsonObject, objectFrom, withoutUndefined } from '../core/json.ts';
 import { countOf } from '../core/text.ts';
 import { itemView } from '../output/item.ts';
@@ -50,9 +50,11 @@ export const setUpState: SetUp = (command, context) => {
   ]);
 };
 
-function addManifestArgument(command: Command): void {
+/** Declares the manifest of a command that changes its state. */
+function addEditArgument(command: Command): void {
   command.argument('<manifest>', 'manifest file');
   addManifestOptions(command);
+  addLockOptions(command);
 }
 
 /**
@@ -84,12 +86,6 @@ function noState({ statePath }: Pick<OpenManifest, 'statePath'>): Failure {
   });
 }
 
-async function readItem({ site, list }: ListRef, id: string, session: Session): Promise<Item> {
-  const client = await session.service.client();
-  const item = await client.send(client.items.get({ site, list, id: checkId(id, 'item') }));
-  return { ...item, etag: strongTag(item.etag) };
-}
-
 /** A managed item, or one whose create is in doubt. */
 type ManagedItem = readonly [key: string, item: StateItem];
 
@@ -100,20 +96,19 @@ const managedItemView: View<ManagedItem> = {
     return drawRows(items.map(toRow), screen, undefined, true);
   },
   printsNone: true,
-  json: ([key, item]) => withoutUndefined(managedMembers(key, item)),
+  json: (item) => withoutUndefined(managedMembers(item)),
   id: ([, { id }]) => id,
   columns: ['key', 'id', 'status', 'fingerprint'],
   row: toRow,
 };
 
-function managedMembers(key: string, { id, fields, inDoubt }: StateItem) {
+function managedMembers([key, { id, fields, inDoubt }]: ManagedItem) {
   const status = inDoubt === undefined ? 'managed' : 'in-doubt';
   return { key, id, status, fingerprint: payloadHash(undefined, fields) };
 }
 
-function toRow([key, item]: ManagedItem): Row {
-  const members = managedMembers(key, item);
-  return new Map(Object.entries({ ...members, id: members.id ?? null }));
+function toRow(item: ManagedItem): Row {
+  return new Map(Object.entries({ ...managedMembers(item), id: item[1].id ?? null }));
 }
 
 /** The view of `state show`. */
@@ -126,10 +121,11 @@ const managedDetailView: View<ManagedItem> = {
   json: detailOf,
 };
 
-function detailOf([key, item]: ManagedItem): JsonObject {
+function detailOf(managed: ManagedItem): JsonObject {
+  const [, item] = managed;
   const etag = item.inDoubt === undefined ? item.etag : undefined;
   const doubt = item.inDoubt && doubtObject(item.inDoubt);
-  return withoutUndefined({ ...managedMembers(key, item), etag, inDoubt: doubt, fields: item.fields });
+  return withoutUndefined({ ...managedMembers(managed), etag, inDoubt: doubt, fields: item.fields });
 }
 
 function addStateArgument(command: Command): void {
@@ -189,8 +185,7 @@ const importCommand: CommandSpec = {
       .option('--from <file>', 'CSV or JSON file with the columns key and id')
       .option('--all', 'all items of the list with its keys (Microsoft Graph)')
       .option('--force', 'with --from: also import items with another value in the key field');
-    addManifestArgument(command);
-    addLockOptions(command);
+    addEditArgument(command);
     command
       .argument('[key=id...]', 'keys in the manifest, each with the id of its item')
       .action(inSession(context, importExisting));
@@ -219,27 +214,23 @@ async function importExisting(
     throw new Failure('usage', message, { hint: 'nothing was changed' });
   }
   const pace = parsePaceFlags(flags);
-  if (all) {
-    await editState(manifest, flags, session, (state, opened) => importAll(state, { opened, pace }, session), true);
-    return;
-  }
+  const { messages } = session;
   const typed = texts.map(parseKeyedId);
   const edit = async (state: State, opened: OpenManifest) => {
+    if (all) {
+      const { state: imported, count, strangers } = await importList(state, { opened, pace }, session);
+      const rest = strangers === 0 ? '' : `; ${countOf(strangers, 'other')} of the list not in the manifest`;
+      await messages.say(`imported ${countOf(count, 'item')}${rest}`);
+      return imported;
+    }
     const items = from === undefined ? typed : await readKeyedIds(from, session);
     const options = { opened, pace, name: from === undefined ? 'the command line' : nameOf(from), force };
     const imported = await importItems(state, items, options, session);
-    if (from !== undefined) await session.messages.say(`imported ${countOf(items.length, 'item')}`);
-    else for (const { key, id } of items) await session.messages.say(`imported item ${id} as "${key}"`);
+    if (from !== undefined) await messages.say(`imported ${countOf(items.length, 'item')}`);
+    else for (const { key, id } of items) await messages.say(`imported item ${id} as "${key}"`);
     return imported;
   };
   await editState(manifest, flags, session, edit, true);
-}
-
-async function importAll(state: State, options: Parameters<typeof importList>[1], session: Session): Promise<State> {
-  const { state: imported, count, strangers } = await importList(state, options, session);
-  const rest = strangers === 0 ? '' : `; ${countOf(strangers, 'other')} of the list not in the manifest`;
-  await session.messages.say(`imported ${countOf(count, 'item')}${rest}`);
-  return imported;
 }
 
 const moveCommand: CommandSpec = {
@@ -247,8 +238,7 @@ const moveCommand: CommandSpec = {
   aliases: ['mv'],
   summary: 'give a managed item another key',
   setUp: (command, context) => {
-    addManifestArgument(command);
-    addLockOptions(command);
+    addEditArgument(command);
     command
       .argument('<old>', 'key of a managed item')
       .argument('<new>', 'its new key, as in the manifest')
@@ -275,8 +265,7 @@ const forgetCommand: CommandSpec = {
   aliases: ['rm'],
   summary: 'stop managing an item without deleting it',
   setUp: (command, context) => {
-    addManifestArgument(command);
-    addLockOptions(command);
+    addEditArgument(command);
     command.argument('<key>', 'key of a managed item').action(
       inSession(context, (session, manifest: string, key: string, flags: ManifestFlags) =>
         editState(manifest, flags, session, async (state) => {
@@ -298,8 +287,7 @@ const resolveCommand: CommandSpec = {
   name: 'resolve',
   summary: 'resolve an item in doubt',
   setUp: (command, context) => {
-    addManifestArgument(command);
-    addLockOptions(command);
+    addEditArgument(command);
     command
       .argument('<key=id>', 'key, and the id of the created item; KEY=none if none was created')
       .option('--force', 'do not compare the item with the manifest')
@@ -330,14 +318,16 @@ function resolve(
       await session.messages.say(`"${key}" was not created: the next apply creates it`);
       return resolved;
     }
-    const item = await readItem(target, id, session);
+    const { site, list } = target;
+    const client = await session.service.client();
+    const item = await client.send(client.items.get({ site, list, id: checkId(id, 'item') }));
     const found = graph === undefined ? item.fields : graph.written(item.fields, Object.keys(known.fields));
     if (!flags.force && !holds(found, known.fields, graph?.isSame)) {
       throw new Failure('conflict', `item ${item.id} does not match what was sent for "${key}"`, {
         hint: 'pass --force if it is the right item; nothing was changed',
       });
     }
-    const resolved = resolveItem(state, key, item, nowMs);
+    const resolved = resolveItem(state, key, { id: item.id, etag: strongTag(item.etag) }, nowMs);
     await session.messages.say(`"${key}" is item ${item.id}`);
     return resolved;
   });
@@ -403,13 +393,12 @@ async function exportManifest(name: string, flags: ManifestFlags, session: Sessi
 
 /** The managed fields of the items that are still there, with the current values. */
 function managedItems(state: State, current: ReadonlyMap<string, CurrentItem>): readonly Item[] {
-  const items: Item[] = [];
-  for (const [key, known] of state.items) {
+  return [...state.items].flatMap(([key, known]) => {
+    const { id } = known;
     const now = current.get(key);
-    if (known.id === undefined || now?.kind !== 'there' || !hasKey(now.fields, known, key, state.key)) continue;
-    const managed = Object.keys(known.fields).map((name) => [name, ownField(now.fields, name) ?? null] as const);
-    const fields = objectFrom(managed);
-    items.push({ id: known.id, fields, members: { id: known.id, fields } });
-  }
-  return items;
+    if (id === undefined || now?.kind !== 'there' || !hasKey(now.fields, known, key, state.key)) return [];
+    const names = Object.keys(known.fields);
+    const fields = objectFrom(names.map((name) => [name, ownField(now.fields, name) ?? null]));
+    return [{ id, fields, members: { id, fields } }];
+  });
 }

@@ -43,7 +43,6 @@ export function idText(id: string): string {
 export interface FieldChange {
   readonly field: string;
   readonly before?: JsonValue | undefined;
-  /** Null if it is cleared. */
   readonly after?: JsonValue | undefined;
 }
 
@@ -51,7 +50,6 @@ function widthOf({ columns }: Screen): number {
   return Math.max(columns || 80, 20);
 }
 
-/** Blanks before the fields of an item. */
 const indent = 4;
 
 const arrow = '→';
@@ -218,7 +216,6 @@ function* changes(plan: Omit<Plan, 'learned'>, items: State['items'], screen: Sc
 /** GitHub accepts 65,536 characters in a comment: this leaves some for a text around the plan. */
 const markdownMax = 64_000;
 
-/** Longer values are cut. */
 const markdownColumns = 1000;
 
 /** The signs that are colored in a diff. */

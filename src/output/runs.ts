@@ -60,11 +60,9 @@ export interface RunDetailShown extends RunShown {
   readonly sent: number;
   readonly retries: number;
   readonly throttledMs: number;
-  /** Percentiles of the response times; undefined without a response. */
   readonly answerTimes: { readonly p50Ms: number; readonly p95Ms: number; readonly p99Ms: number } | undefined;
   /** Rows per second over time, in steps of the same length. */
   readonly ratePerSecond: readonly number[];
-  /** Whether the run was throttled in each step. */
   readonly throttled: readonly boolean[];
 }
 
@@ -229,9 +227,7 @@ function pastTense(action: string): string {
 }
 
 export interface RowResultShown {
-  /** The number of the row, from 1. */
   readonly row: number;
-  /** The key of a step of `apply`. */
   readonly key?: string | undefined;
   readonly action: string;
   /** In `runs show --rows` also `left`, for a row that is not done, and `skipped`, for one given up in doubt. */
@@ -317,7 +313,6 @@ export interface RunResults {
   readonly totals: RunTotals;
   /** The counts of this session. */
   readonly settled: Readonly<SettledRows>;
-  /** Of `apply`. */
   readonly applied?: AppliedCounts | undefined;
   readonly groups: readonly FailureGroup[];
   /** Lines below the summary. */
@@ -364,7 +359,6 @@ function countsObject({ totals, settled: { settled: rows, failed, inDoubt } }: R
   };
 }
 
-/** The number of rows of a run. */
 export function rowsOf({ done, failed, invalid, inDoubt, skipped, left }: RunTotals): number {
   return done + failed + invalid + inDoubt + skipped + left;
 }

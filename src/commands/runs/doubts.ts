@@ -74,7 +74,6 @@ function cellsOf({ row, id, fields = {}, since, cause, key }: DoubtShown): Reado
 /** The maximum of a Date; a changed journal may contain a later time. */
 const lastMs = 8.64e15;
 
-/** Prints the rows in doubt. */
 export async function showDoubts(path: string, replay: Replay, session: Session): Promise<void> {
   const { doubts, doubtOf } = replay;
   const known = await findRows(path, replay, session);
@@ -141,11 +140,7 @@ async function undoneRows(
   return found;
 }
 
-/**
- * Reads rows from the input of a run: all of them if it is unchanged, else those that are as they were sent.
- *
- * @throws {Failure} if it cannot be read
- */
+/** Reads rows from the input of a run: all of them if it is unchanged, else those that are as they were sent. */
 async function inputRows(
   { header, doubtOf }: Replay,
   rows: ReadonlySet<number>,
@@ -174,7 +169,6 @@ async function inputRows(
   }
 }
 
-/** @throws {Failure} usage, if the input cannot be read again */
 function inputOf({ file: name, reading, action }: JournalHeader): { name: string; options: RowsOptions } {
   if (name === null || name === '-') throw new Failure('usage', 'the input of the run was standard input');
   if (reading === undefined) throw new Failure('usage', 'the run was recorded by an earlier version');
@@ -184,7 +178,6 @@ function inputOf({ file: name, reading, action }: JournalHeader): { name: string
   return { name, options: { ...options, action: (isIds ? 'delete' : action) as RowAction, common: {} } };
 }
 
-/** The resolution of a row. */
 export interface Resolution {
   readonly row: number;
   readonly isApplied: boolean;
@@ -193,7 +186,6 @@ export interface Resolution {
   readonly line?: number;
 }
 
-/** The resolutions of a run. */
 export interface Resolutions {
   readonly resolutions: readonly Resolution[];
   /** The failure if rows were looked up, and some not found; `word` is the run on a command line. */
@@ -203,11 +195,7 @@ export interface Resolutions {
 /** As many look-ups at once as Microsoft Graph gets creates at the start of a run. */
 const atOnce = 4;
 
-/**
- * Finds the items of the rows in doubt.
- *
- * @throws {Failure} usage, if the run wrote no keys, or they cannot be looked up; as `Client.send`
- */
+/** @throws {Failure} usage, if the run wrote no keys, or they cannot be looked up; as `Client.send` */
 export async function lookUpDoubts(path: string, replay: Replay, session: Session): Promise<Resolutions> {
   const { header } = replay;
   const column = columnOf(header);
@@ -278,7 +266,6 @@ async function find(list: ListRef, sought: SoughtRow, given: IdSet, client: Clie
   return client.send(findByKey(list, sought, given));
 }
 
-/** The most rows that a message names. */
 const namedMax = 3;
 
 function openFailure(open: readonly string[], { promise }: KeyField, word: string): Failure {

@@ -43,22 +43,14 @@ export function wordForHint(word: string, path: string, run: string, host: Host)
   return isAmongRuns(path, host) ? run : shellWord(word);
 }
 
-/**
- * Reads the header of a journal.
- *
- * @throws {Failure} usage, if there is no journal; local-file
- */
+/** @throws {Failure} usage, if there is no journal; local-file */
 export function readRunHeader(path: string): JournalHeader {
   const start = readHeader(path, fileIo);
   if (start === undefined) throw noRun(path);
   return start.header;
 }
 
-/**
- * Reads a journal.
- *
- * @throws {Failure} as `readRunHeader`
- */
+/** @throws {Failure} as `readRunHeader` */
 export async function readRun(path: string): Promise<Replay> {
   const replay = await readJournal(path, { boot: bootId() });
   if (replay === undefined) throw noRun(path);
@@ -81,11 +73,7 @@ export function isRunActive(path: string, host: Host): boolean {
   return resolve(findRun(directory, basename(lock, '.lock'))?.path ?? path) === path;
 }
 
-/**
- * Works on a run under its lock.
- *
- * @throws {Failure} locked; as `readRunHeader`
- */
+/** @throws {Failure} locked; as `readRunHeader` */
 export async function withLockedRun(
   path: string,
   options: Parameters<typeof takeLock>[1],
@@ -156,17 +144,12 @@ export async function undoneRows(path: string, { run }: JournalHeader, host: Hos
 export interface DoneItem {
   readonly row: number;
   readonly id: string;
-  /** Its entity tag at that time. */
   readonly etag: string | undefined;
   /** Why the id is not valid: as returned by the service, or changed in the journal. */
   readonly problem: Failure | undefined;
 }
 
-/**
- * Reads the items of the done rows in the order of completion, including rows resolved as applied with an id.
- *
- * @throws {Failure} local-file
- */
+/** Reads the items of the done rows in the order of completion, including rows resolved as applied with an id. */
 export async function* doneItems(path: string): AsyncGenerator<DoneItem> {
   for await (const { record } of journalRecords(path)) {
     const done = doneRow(record);

@@ -31,7 +31,6 @@ interface ResolveFlags {
   readonly force?: boolean;
 }
 
-/** `listctl runs resolve` */
 export const resolveCommand: CommandSpec = {
   name: 'resolve',
   summary: 'resolve rows in doubt',
@@ -92,7 +91,6 @@ async function resolveRows(session: Session, word: string, flags: ResolveFlags):
   );
 }
 
-/** Returns the function that finds the resolutions. */
 function parseFlags(flags: ResolveFlags): (path: string, replay: Replay, session: Session) => Promise<Resolutions> {
   const { from, row, all = false, applied, notApplied = false } = flags;
   if (flags.auto) {
@@ -136,11 +134,7 @@ function isRowNumber(text: string): boolean {
   return /^[1-9]\d{0,14}$/.test(text);
 }
 
-/**
- * Reads the file of `--from`.
- *
- * @throws {Failure} usage, for a row that is invalid; local-file
- */
+/** Reads the file of `--from`. */
 async function readResolutions(from: string, { host }: Session): Promise<readonly Resolution[]> {
   if (from === '-') takeStdin(host);
   const input = await openInput(from, { host, spoolDirectory: findRunsDirectory(host) });

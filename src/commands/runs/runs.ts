@@ -17,7 +17,6 @@ import { resolveCommand } from './resolve.ts';
 import { showCommand } from './show.ts';
 import { undoCommand } from './undo.ts';
 
-/** `listctl runs list` */
 export const listCommand: CommandSpec = {
   name: 'list',
   aliases: ['ls'],
@@ -66,7 +65,7 @@ async function showRuns(
       await print(toRunSummary({ ...run, isRunning, undone: undone.get(run.run) || undefined }));
     }
   });
-  await reportDamaged(runs, session);
+  for (const { failure } of runs) if (failure !== undefined) await session.messages.say(`listctl: ${failure.message}`);
 }
 
 const parseAge = durationParser({ max: '36500d' });
@@ -83,11 +82,6 @@ function parseSince(text: string, nowMs: number): number {
   );
 }
 
-async function reportDamaged(runs: readonly ListedRun[], session: Session): Promise<void> {
-  for (const { failure } of runs) if (failure !== undefined) await session.messages.say(`listctl: ${failure.message}`);
-}
-
-/** `listctl runs remove` */
 export const removeCommand: CommandSpec = {
   name: 'remove',
   aliases: ['rm'],
@@ -109,7 +103,6 @@ export const removeCommand: CommandSpec = {
   },
 };
 
-/** `listctl runs prune` */
 export const pruneCommand: CommandSpec = {
   name: 'prune',
   summary: 'remove completed runs by age',
@@ -126,11 +119,9 @@ export const pruneCommand: CommandSpec = {
   },
 };
 
-/** `listctl runs` */
 export const setUpRuns: SetUp = (runs, context) =>
   addCommands(runs, context, [listCommand, showCommand, resolveCommand, undoCommand, removeCommand, pruneCommand]);
 
-/** @throws {Failure} usage; locked */
 async function removeNamed(
   session: Session,
   words: readonly string[],
@@ -146,7 +137,9 @@ async function removeNamed(
   const paths = [...new Set(words.map((word) => findRunPath(word, host)))];
   // A path is removed only if it is a journal.
   for (const path of paths) if (!isInDirectory(path, host)) readRunHeader(path);
-  const ask = (runs: readonly RunShown[]) => (yes ? Promise.resolve() : confirmRemoval(runs, session));
+  const ask = async (runs: readonly RunShown[]) => {
+    if (!yes) await confirmRemoval(runs, session);
+  };
   await removeRuns(paths, words.length > 1, ask, session);
 }
 
@@ -164,31 +157,27 @@ async function pruneRuns(
   const old = new Map<string, ListedRun>();
   for (const run of runs.toReversed()) {
     const isLockedNow = isLocked(runLock(directory, run.identityStart), host.processes);
-    const isWhole = run.counts !== undefined && isComplete(run.counts) && !isLockedNow;
-    if (isWhole && (await lastWrittenMs(run.path)) < beforeMs) old.set(run.run, run);
+    if (run.counts === undefined || !isComplete(run.counts) || isLockedNow) continue;
+    const lastAt = (await readJournal(run.path, { boot: bootId() }))?.lastAt;
+    if (lastAt !== undefined && lastAt < beforeMs) old.set(run.run, run);
   }
   const listed = new Set(runs.map(({ run }) => run));
   const paths = [...old.values()]
     .filter(({ header }) => header?.of === undefined || !listed.has(header.of) || old.has(header.of))
     .map(({ path }) => path);
   if (paths.length === 0) return session.messages.say(`no completed runs are older than ${olderThan}`);
+  const what = `${countOf(paths.length, 'completed run')} older than ${olderThan}`;
   const ask = async () => {
-    if (!yes) await confirmPruning(paths.length, olderThan, session);
+    if (yes || (await isConfirmed(`Remove ${what}? They cannot be undone afterwards.`, session))) return;
+    throw new Failure('usage', `not confirmed: ${what} ${paths.length === 1 ? 'was' : 'were'} not removed`, {
+      hint: 'pass --yes to skip the prompt',
+    });
   };
   await removeRuns(paths, true, ask, session);
 }
 
-async function lastWrittenMs(path: string): Promise<number> {
-  return (await readJournal(path, { boot: bootId() }))?.lastAt ?? Number.POSITIVE_INFINITY;
-}
-
-async function confirmPruning(count: number, olderThan: string, session: Session): Promise<void> {
-  const what = `${countOf(count, 'completed run')} older than ${olderThan}`;
-  const question = `Remove ${what}? They cannot be undone afterwards.`;
-  if (session.prompts.mayPrompt() && (await confirm(question, session))) return;
-  throw new Failure('usage', `not confirmed: ${what} ${count === 1 ? 'was' : 'were'} not removed`, {
-    hint: 'pass --yes to skip the prompt',
-  });
+async function isConfirmed(question: string, session: Session): Promise<boolean> {
+  return session.prompts.mayPrompt() && (await confirm(question, session));
 }
 
 /**
@@ -241,14 +230,12 @@ async function summarizeRun(path: string, host: Host): Promise<RunShown> {
 }
 
 async function confirmRemoval(runs: readonly RunShown[], session: Session): Promise<void> {
-  const rest = runs
-    .filter(({ status }) => status !== 'done' && status !== 'undone')
-    .map(({ run, status }) => `${run} (${status})`);
+  const rest = runs.filter(({ status }) => status !== 'done' && status !== 'undone');
   if (rest.length === 0) return;
-  const names = listNames(rest, 10);
-  const what = rest.length === 1 ? `run ${names}` : `runs ${names}`;
-  const question = `Remove ${what}? ${rest.length === 1 ? 'It' : 'They'} cannot be resumed afterwards.`;
-  if (session.prompts.mayPrompt() && (await confirm(question, session))) return;
+  const texts = rest.map(({ run, status }) => `${run} (${status})`);
+  const names = listNames(texts, 10);
+  const [what, they] = rest.length === 1 ? ['run', 'It'] : ['runs', 'They'];
+  if (await isConfirmed(`Remove ${what} ${names}? ${they} cannot be resumed afterwards.`, session)) return;
   throw new Failure('usage', `incomplete runs cannot be resumed once removed: ${names}`, {
     hint: 'pass --yes to remove without confirmation; nothing was removed',
   });

@@ -35,7 +35,6 @@ class RateSteps {
     this.#rows[index] = (this.#rows[index] ?? 0) + 1;
   }
 
-  /** Marks a pause after throttling. */
   addPause(fromMs: number, toMs: number): void {
     // The last step first, since it may change the length of steps.
     const last = this.#indexOf(toMs);
@@ -174,7 +173,6 @@ function timePercentiles(times: RecordableHistogram): RunDetailShown['answerTime
   return { p50Ms: at(50), p95Ms: at(95), p99Ms: at(99) };
 }
 
-/** `listctl runs show` */
 export const showCommand: CommandSpec = {
   name: 'show',
   summary: 'show a run, or its item ids with -o id',
@@ -222,12 +220,15 @@ async function showRun(
     await session.messages.say(`run ${header.run} ${compacted}; the figures are those of its last session`);
 }
 
-/** The message for a compacted journal. */
-export const compacted = 'completed more than 30 days ago; its ids and the results of its rows are no longer stored';
+const compacted = 'completed more than 30 days ago; its ids and the results of its rows are no longer stored';
+
+/** @throws {Failure} usage, if the records of the run are gone */
+export function refuseCompacted({ header: { run, isShrunk } }: Replay, hint?: string): void {
+  if (isShrunk) throw new Failure('usage', `run ${run} ${compacted}`, { hint });
+}
 
 async function showRows(path: string, replay: Replay, session: Session): Promise<void> {
-  const { header } = replay;
-  if (header.isShrunk) throw new Failure('usage', `run ${header.run} ${compacted}`);
+  refuseCompacted(replay);
   await session.output.printing(rowResultView, true, async (print) => {
     for await (const outcome of rowResults(path, replay)) await print(outcome);
   });
@@ -239,8 +240,8 @@ const idView: View<{ readonly id: string }> = {
   id: ({ id }) => id,
 };
 
-async function showIds(path: string, { header }: Replay, session: Session): Promise<void> {
-  if (header.isShrunk) throw new Failure('usage', `run ${header.run} ${compacted}`);
+async function showIds(path: string, replay: Replay, session: Session): Promise<void> {
+  refuseCompacted(replay);
   let invalidCount = 0;
   await session.output.printing(idView, true, async (print) => {
     const rows: DoneItem[] = [];
@@ -256,13 +257,10 @@ async function showIds(path: string, { header }: Replay, session: Session): Prom
     }
   });
   if (invalidCount === 0) return;
-  throw new Failure(
-    'incomplete',
-    `${countOf(invalidCount, 'id')} of run ${header.run} ${invalidCount === 1 ? 'is' : 'are'} not valid`,
-    {
-      hint: `check ${path}: the service returned these ids, or the file was changed`,
-    },
-  );
+  const are = `${countOf(invalidCount, 'id')} of run ${replay.header.run} ${invalidCount === 1 ? 'is' : 'are'}`;
+  throw new Failure('incomplete', `${are} not valid`, {
+    hint: `check ${path}: the service returned these ids, or the file was changed`,
+  });
 }
 
 /**
@@ -298,11 +296,10 @@ function toResult(
       return { row, action, status: 'done', id };
     case 'failed':
       return { row, action, status: 'failed', failure: toFailure(row, failed) };
-    case 'invalid':
-      return {
-        ...{ row, action, status: 'failed' },
-        failure: new Failure('usage', 'invalid row', { outcome: 'not-sent', about: { row } }),
-      };
+    case 'invalid': {
+      const failure = new Failure('usage', 'invalid row', { outcome: 'not-sent', about: { row } });
+      return { row, action, status: 'failed', failure };
+    }
     case 'in-doubt': {
       const { key, cause = 'listctl ended before the response arrived' } = doubtOf(row) ?? {};
       const details = { outcome: 'unknown', idempotencyKey: key ?? undefined, about: { row } } as const;

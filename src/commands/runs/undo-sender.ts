@@ -19,7 +19,6 @@ export interface UndoRow {
 }
 
 interface UndoOptions {
-  /** The run to undo. */
   readonly run: string;
   readonly list: ListRef;
   readonly client: Client;

@@ -32,7 +32,7 @@ import { printJson } from '../../core/json.ts';
 import { countOf, listNames, shellWord } from '../../core/text.ts';
 import type { OutputFile } from '../../core/write-file.ts';
 import { checkTarget, doneItems, findRunPath, runWords, withLockedRun, wordForHint } from './named-run.ts';
-import { compacted } from './show.ts';
+import { refuseCompacted } from './show.ts';
 import { createUndoSender, needsRead, type UndoRow } from './undo-sender.ts';
 
 interface UndoFlags extends BulkFlags {
@@ -40,7 +40,6 @@ interface UndoFlags extends BulkFlags {
   readonly force?: boolean;
 }
 
-/** `listctl runs undo` */
 export const undoCommand: CommandSpec = {
   name: 'undo',
   summary: 'undo a run',
@@ -74,7 +73,6 @@ export const undoCommand: CommandSpec = {
 
 /** A run to undo, and how. */
 interface Undo {
-  /** The run as typed. */
   readonly word: string;
   readonly path: string;
   readonly of: Replay;
@@ -152,7 +150,9 @@ function undoJournal(path: string, word: string, { journal }: UndoFlags, host: H
   return isRunName(word) || isAmongRuns(path, host) ? undefined : `${path}.undo`;
 }
 
-function refuseOtherRuns({ header: { action, run, of, isShrunk, keepsBefore }, counts }: Replay): void {
+function refuseOtherRuns(replay: Replay): void {
+  const { counts } = replay;
+  const { action, run, of, keepsBefore } = replay.header;
   if (action === 'undo') {
     const isWhole = isComplete(counts);
     const what = isWhole ? `, and undid all of its ${countOf(counts.done, 'item')}` : '';
@@ -161,7 +161,7 @@ function refuseOtherRuns({ header: { action, run, of, isShrunk, keepsBefore }, c
     });
   }
   if (action !== 'create' && !keepsBefore) throw keptNothing(run, action);
-  if (isShrunk) throw new Failure('usage', `run ${run} ${compacted}`, { hint: 'nothing was sent' });
+  refuseCompacted(replay, 'nothing was sent');
 }
 
 function keptNothing(run: string, action: string): Failure {

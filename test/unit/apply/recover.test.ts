@@ -241,7 +241,7 @@ test('a plan that was carried out leaves nothing to do; it names no key twice, a
       const state = sampleState({}, { items: known });
       const input = { manifest: { items }, current: new Map(), prune };
       const plan = createPlan({ ...input, state });
-      const begun = { ...beginRun(state, plan, { run: sampleRun, nowMs: 0 }), serial: 2 };
+      const begun = { ...beginRun(state, plan, sampleRun, 0), serial: 2 };
       const done = plan.steps.map(({ number, id }): JournalRecord => ['D', number, id ?? `new-${number}`, null, 1]);
 
       const folded = recoverRun(begun, await journalOf(begun, done));
