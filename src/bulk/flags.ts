@@ -1,9 +1,9 @@
 /** The flags of bulk runs: their declaration and parsing. */
 import type { Command } from 'commander';
-import { collect } from '../cli/field-flags.ts';
 import { choiceOption, parseRatePerSecond, rateExpected } from '../cli/flags.ts';
 import { addMaxDeleteOption, readMaxDelete } from '../cli/guards.ts';
 import { parseFormFlags } from '../cli/list-form.ts';
+import { collect } from '../cli/values.ts';
 import { Failure } from '../core/errors.ts';
 import { type CellType, cellTypes, type ReadingOptions, type RowAction, type RowsOptions } from '../rows/types.ts';
 import { durationParser, parseFlag, parseNames, parseOneOf } from '../settings/setting.ts';

@@ -3,13 +3,19 @@
  * about a previous run, and hands a plan to `sendRows`. Loaded late.
  */
 import type { KeyField } from '../api/graph/key-field.ts';
-import { takeStdin } from '../cli/file-args.ts';
 import { checkMaxDelete } from '../cli/guards.ts';
-import { openKeyField, refuseKeyField } from '../cli/idempotency-key.ts';
-import { openListForm, showMapping, type TypedFields, toSentFields } from '../cli/list-form.ts';
+import {
+  openKeyField,
+  openListForm,
+  refuseKeyField,
+  showMapping,
+  type TypedFields,
+  toSentFields,
+} from '../cli/list-form.ts';
 import { confirm } from '../cli/prompts.ts';
 import type { Session } from '../cli/session.ts';
-import { warnOfExpiry } from '../cli/token-expiry.ts';
+import { warnOfExpiry } from '../cli/token-lifetime.ts';
+import { takeStdin } from '../cli/values.ts';
 import { Failure } from '../core/errors.ts';
 import { absolutePath, resolveLinks } from '../core/files.ts';
 import { untilStopped } from '../core/host.ts';

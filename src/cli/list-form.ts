@@ -1,6 +1,7 @@
-/** The form of fields by the columns of a list, where the service has them (docs/graph.md, "Types and names"). Loaded late. */
+/** Fields and keys by the columns of a list, where the service has them (docs/graph.md, "Types and names"). Loaded late. */
 import type { Client } from '../api/client.ts';
 import type { Column } from '../api/graph/columns.ts';
+import type { KeyField } from '../api/graph/key-field.ts';
 import type { FormOptions, ListForm } from '../api/graph/write-form.ts';
 import { Failure } from '../core/errors.ts';
 import type { Fields, ListRef } from '../core/item.ts';
@@ -117,4 +118,25 @@ export async function toListFields(
 export async function showMapping(form: ListForm, { names }: FormOptions, { messages }: Session): Promise<void> {
   if (names !== 'display') return;
   for (const [typed, sent] of form.mapping()) await messages.say(`column "${typed}" is sent as ${sent}`);
+}
+
+/** @throws {Failure} usage, if the service has keys of its own */
+export function refuseKeyField({ settings }: Pick<Session, 'settings'>): void {
+  if (settings.service === 'graph') return;
+  throw new Failure('usage', '--key-field is only for Microsoft Graph', {
+    hint: 'pass --service graph, or leave it out: the service gets an Idempotency-Key; nothing was sent',
+  });
+}
+
+/**
+ * Reads the column of `--key-field`, and says what it promises. The caller has called `refuseKeyField`, before anything else.
+ *
+ * @throws {Failure} usage, if no key can be written into it; as `Client.send`
+ */
+export async function openKeyField(name: string, list: ListRef, session: Session): Promise<KeyField> {
+  const { promiseText, readKeyField } = await import('../api/graph/key-field.ts');
+  const keyField = await readKeyField(name, list, await session.service.client());
+  const { say, notice } = session.messages;
+  await (keyField.promise === 'unique' ? notice : say)(`listctl: ${promiseText(keyField)}`);
+  return keyField;
 }

@@ -3,15 +3,15 @@ import type { Command } from 'commander';
 import type { Transport } from '../api/transport.ts';
 import { exitCodeOf, exitCodes } from '../core/errors.ts';
 import type { Host } from '../core/host.ts';
-import { companySetting, findValue } from '../settings/setting.ts';
+import { findValue } from '../settings/setting.ts';
 import { openSources } from '../settings/sources.ts';
-import { type ServiceAccess, serviceAccess } from './client.ts';
 import { type Context, commandPath } from './command.ts';
+import { type ServiceAccess, serviceAccess } from './connect.ts';
 import { flagTexts, globalFlags, switches } from './flags.ts';
 import { createWriteGuard, type WriteGuard } from './guards.ts';
 import { type CommandOutput, commandOutput } from './output.ts';
 import { commandMessages, type Messages } from './report.ts';
-import { addressFinder, type RunSettings, runSettings, serviceOf } from './run-settings.ts';
+import { addressFinder, type RunSettings, runSettings } from './run-settings.ts';
 
 /** Everything that a command works with. Nothing is opened before it is needed. */
 export interface Session {
@@ -107,15 +107,7 @@ function openSession(
   const guard = createWriteGuard(sources, mayPrompt, { host, messages });
   const service = serviceAccess({
     ...{ address, sources, context, typed, opened, messages },
-    guard,
-    connectOptions: () => ({
-      caFile: findValue(globalFlags.caFile, sources),
-      isInsecure: typed.isInsecure,
-      allowHttp: allowHttp(),
-      profile: sources.flags['--profile'],
-      service: serviceOf(sources),
-      company: findValue(companySetting, sources),
-    }),
+    ...{ guard, allowHttp },
   });
   return {
     ...{ host, service, messages },

@@ -1,11 +1,10 @@
 import { parseResponseJson } from '../api/response.ts';
 import { type ApiRequest, isRead, type Method, type ServiceResponse } from '../api/transport.ts';
 import { addHelpNotes, type SetUp, serviceExits } from '../cli/command.ts';
-import { collect, readMembers } from '../cli/field-flags.ts';
-import { readBinaryFile } from '../cli/file-args.ts';
-import { toIdempotencyKey } from '../cli/idempotency-key.ts';
 import { type Print, showRequests } from '../cli/output.ts';
+import { toIdempotencyKey } from '../cli/run-settings.ts';
 import { inSession, type Session } from '../cli/session.ts';
+import { collect, readBinaryFile, readMembers } from '../cli/values.ts';
 import { Failure } from '../core/errors.ts';
 import type { Output } from '../core/host.ts';
 import { pathSegment } from '../core/item.ts';

@@ -9,9 +9,9 @@ import {
   addReportOption,
 } from '../bulk/flags.ts';
 import { addHelpNotes, type SetUp, serviceExits } from '../cli/command.ts';
-import { addFormOptions, collect } from '../cli/field-flags.ts';
 import { addMaxDeleteOption } from '../cli/guards.ts';
 import { inSession } from '../cli/session.ts';
+import { addFormOptions, collect } from '../cli/values.ts';
 
 /** `listctl apply MANIFEST`: makes a list match a manifest. */
 export const setUpApply: SetUp = (command, context) => {

@@ -1,12 +1,11 @@
 import { addCommands, addHelpNotes, type CommandSpec, type SetUp } from '../cli/command.ts';
 import { noToken, tokenCommandRunner } from '../cli/connect.ts';
-import { readTextFile } from '../cli/file-args.ts';
 import { globalFlags } from '../cli/flags.ts';
 import { tryService } from '../cli/probe.ts';
 import { askSecret } from '../cli/prompts.ts';
 import { inSession, type Session } from '../cli/session.ts';
-import { formatExpiry } from '../cli/token-expiry.ts';
-import { parseTokenExpiry } from '../cli/token-renewal.ts';
+import { type Expiry, readExpiry } from '../cli/token-lifetime.ts';
+import { readTextFile } from '../cli/values.ts';
 import { Failure } from '../core/errors.ts';
 import { withoutUndefined } from '../core/json.ts';
 import { printable } from '../core/text.ts';
@@ -129,10 +128,8 @@ async function checkWithService(
   if (failure === undefined) return;
   if (failure.details.status !== 401) return session.messages.say(`the token was not checked: ${failure.message}`);
   const { hint: _, ...details } = failure.details;
-  const expiresAtMs = parseTokenExpiry(token);
-  const nowMs = session.host.clock.now();
-  const isExpired = expiresAtMs !== undefined && expiresAtMs <= nowMs;
-  const expired = isExpired ? `it expired at ${formatExpiry(expiresAtMs, nowMs)}\n` : '';
+  const expiry = readExpiry(token, session.host.clock.now());
+  const expired = expiry?.isPast ? `it expired at ${expiry.text}\n` : '';
   throw new Failure('credentials', `the token was not saved: ${failure.message}`, {
     ...details,
     hint: `${expired}pass a valid token, or --no-check to save this one anyway`,
@@ -278,7 +275,7 @@ interface Status {
   readonly address?: string | undefined;
   readonly source: string;
   readonly ending?: string | undefined;
-  readonly expiry?: { readonly expiresAtMs: number; readonly nowMs: number } | undefined;
+  readonly expiry?: Expiry | undefined;
   /** Whether the service accepts it; undefined if it was not asked, or did not say. */
   readonly accepted?: boolean | undefined;
 }
@@ -286,17 +283,15 @@ interface Status {
 const statusView: View<Status> = {
   pretty: (statuses, { style }) => statuses.flatMap((status) => statusLines(status, style)).join('\n'),
   json: ({ expiry, ...members }) =>
-    withoutUndefined({ ...members, expiresAt: expiry && new Date(expiry.expiresAtMs).toISOString() }),
+    withoutUndefined({ ...members, expiresAt: expiry && new Date(expiry.atMs).toISOString() }),
   id: ({ source }) => source,
 };
 
 function statusLines({ expiry, accepted, ending, ...texts }: Status, { red, green }: Style): string[] {
-  const isExpired = expiry !== undefined && expiry.expiresAtMs <= expiry.nowMs;
-  const time = expiry && formatExpiry(expiry.expiresAtMs, expiry.nowMs);
   const lines = Object.entries({
     ...texts,
     ending: ending && `…${ending}`,
-    [isExpired ? 'expired' : 'expires']: time,
+    [expiry?.isPast ? 'expired' : 'expires']: expiry?.text,
     accepted: accepted === undefined ? undefined : String(accepted),
   });
   const paintOf = (name: string) =>
@@ -315,12 +310,11 @@ async function showStatus(check: boolean, session: Session): Promise<void> {
       return print({ profile, address: session.settings.address(), source: 'the built-in service needs no token' });
     }
     const { token, address } = found;
-    const expiresAtMs = parseTokenExpiry(token.value);
     if (check) failure = await tryCurrent(token, session);
     const isRejected = failure?.details.status === 401;
     await print({
       ...{ profile, address: address && addressText(address), source: token.source, ending: endOf(token) },
-      expiry: expiresAtMs === undefined ? undefined : { expiresAtMs, nowMs: session.host.clock.now() },
+      expiry: readExpiry(token.value, session.host.clock.now()),
       accepted: check && (isRejected || failure === undefined) ? !isRejected : undefined,
     });
   });

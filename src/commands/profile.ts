@@ -1,8 +1,8 @@
 import { isAbsolute, resolve } from 'node:path';
 import { addCommands, addHelpNotes, type CommandSpec, type SetUp } from '../cli/command.ts';
-import { collect } from '../cli/field-flags.ts';
 import { type GlobalFlag, globalFlags } from '../cli/flags.ts';
 import { inSession, type Session } from '../cli/session.ts';
+import { collect } from '../cli/values.ts';
 import { Failure } from '../core/errors.ts';
 import { objectFrom } from '../core/json.ts';
 import { nearestName, printable } from '../core/text.ts';

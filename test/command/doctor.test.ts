@@ -3,8 +3,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from '
 import { createServer } from 'node:https';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { formatExpiry } from '../../src/cli/token-expiry.ts';
-import { parseTokenExpiry } from '../../src/cli/token-renewal.ts';
+import { readExpiry } from '../../src/cli/token-lifetime.ts';
 import type { Finding } from '../../src/commands/doctor/checks.ts';
 import { checkNode } from '../../src/commands/doctor/checks.ts';
 import { connectProxy } from '../support/connect-proxy.ts';
@@ -389,13 +388,14 @@ describe('when a token expires', () => {
     { token: '..', ms: undefined },
     { token: 'opaque', ms: undefined },
   ])('$token: $ms', ({ token, ms }) => {
-    expect(parseTokenExpiry(token)).toBe(ms);
+    expect(readExpiry(token, 0)?.atMs).toBe(ms);
   });
 
   test('is shown as a time and as the time left', () => {
-    expect(formatExpiry(0, hourMs * 2)).toBe('1970-01-01 00:00 UTC (2 hours ago)');
-    expect(formatExpiry(60_000, 0)).toBe('1970-01-01 00:01 UTC (in 1 minute)');
-    expect(formatExpiry(hourMs * 72, 0)).toBe('1970-01-04 00:00 UTC (in 3 days)');
+    const text = (exp: number, nowMs: number) => readExpiry(jwt({ exp }), nowMs)?.text;
+    expect(text(0, hourMs * 2)).toBe('1970-01-01 00:00 UTC (2 hours ago)');
+    expect(text(60, 0)).toBe('1970-01-01 00:01 UTC (in 1 minute)');
+    expect(text(3600 * 72, 0)).toBe('1970-01-04 00:00 UTC (in 3 days)');
   });
 
   test.each([

@@ -1,27 +1,39 @@
-/** The checks of the program, the settings and the directories; and how findings are printed. */
+/** The checks of the program, the settings, the directories and the connection. */
+
+import { lookup } from 'node:dns/promises';
 import { accessSync, constants, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { TLSSocket } from 'node:tls';
 import packageJson from '../../../package.json' with { type: 'json' };
+import { createConnector } from '../../api/connect.ts';
+import { isGraphHost } from '../../api/graph/places.ts';
+import { findProxy, proxyVariable } from '../../api/proxy.ts';
+import { hostOf } from '../../api/socket.ts';
+import { readTrust, type TlsTrust } from '../../api/tls.ts';
+import { toTransportError } from '../../api/transport.ts';
+import type { Context } from '../../cli/command.ts';
+import { connect } from '../../cli/connect.ts';
 import { globalFlags } from '../../cli/flags.ts';
+import { tryService } from '../../cli/probe.ts';
 import { errnoCode, errnoReason, Failure, type FailureKind } from '../../core/errors.ts';
-import type { Host } from '../../core/host.ts';
+import { type Host, untilStopped } from '../../core/host.ts';
 import { isWebAddress } from '../../core/item.ts';
-import { objectFrom, withoutUndefined } from '../../core/json.ts';
-import { countOf, printable, widthAtMost } from '../../core/text.ts';
-import type { Row, Screen, View } from '../../output/view.ts';
-import { wrapMessage, wrapText } from '../../output/wrap.ts';
+import { countOf, listNames } from '../../core/text.ts';
 import { findStateDirectory, storeDirectory } from '../../settings/directories.ts';
 import { isDenied } from '../../settings/read-settings.ts';
 import {
   type Address,
   addressText,
+  companySetting,
   type Definition,
   findSetting,
   findValue,
   refuseOpenHttp,
 } from '../../settings/setting.ts';
 import { findProjectFile, type Sources } from '../../settings/sources.ts';
+import type { Token } from '../../settings/token.ts';
 
 export interface Finding {
   /** The name of the check: `base-url`. */
@@ -54,53 +66,6 @@ export function failed({ kind, message, details: { hint } }: Failure, source?: s
 
 export function skipped(value: string): CheckResult {
   return { status: 'skipped', value };
-}
-
-/** A line with a mark for each finding, and its hints below; on a narrow terminal values and sources wrap. */
-export const doctorView: View<Finding> = {
-  pretty: (findings, screen) => {
-    const width = screen.columns === undefined ? Number.POSITIVE_INFINITY : Math.max(screen.columns || 80, 30);
-    const checkWidth = Math.max(...findings.map(({ check }) => check.length));
-    const widest = (texts: readonly string[]) => Math.max(...texts.map((text) => widthAtMost(printable(text))));
-    const valueWidth = widest(findings.map(({ value }) => value));
-    const sourceWidth = widest(findings.map(({ source = '' }) => source));
-    const isWide = 3 + checkWidth + 2 + valueWidth + 2 + sourceWidth <= width;
-    const layout = { width, checkWidth, valueWidth: isWide ? valueWidth : undefined };
-    return findings.flatMap((finding) => findingLines(finding, layout, screen)).join('\n');
-  },
-  json: (finding) => objectFrom(toRow(finding)),
-  id: ({ check }) => check,
-  row: toRow,
-};
-
-/** @param valueWidth undefined if the source does not fit next to the value */
-function findingLines(
-  { check, status, value, source = '', hint = '' }: Finding,
-  layout: { readonly width: number; readonly checkWidth: number; readonly valueWidth: number | undefined },
-  { style }: Screen,
-): string[] {
-  const { width, checkWidth, valueWidth } = layout;
-  const mark = { ok: '✓', warning: '!', failed: '✗', skipped: '-' }[status];
-  const paint = { ok: style.green, warning: style.yellow, failed: style.red, skipped: style.dim }[status];
-  const [text, from] = [printable(value), printable(source)];
-  const dimmed = (line: string) => (line === '' ? '' : style.dim(line));
-  const start = 3 + checkWidth + 2;
-  const valueMin = Math.max(valueWidth ?? 0, widthAtMost(text));
-  const isOneLine = start + valueMin + (from === '' ? 0 : 2 + widthAtMost(from)) <= width;
-  const padding = ' '.repeat(from === '' ? 0 : valueMin - widthAtMost(text) + 2);
-  const [first, ...rest] = isOneLine
-    ? [text + padding + dimmed(from)]
-    : [...wrapText(text, width - start), ...wrapText(from, width - start).map(dimmed)];
-  const hints = hint === '' ? [] : hint.split('\n');
-  return [
-    `${paint(mark)}  ${check.padEnd(checkWidth)}  ${first}`,
-    ...rest.filter((line) => line !== '').map((line) => ' '.repeat(start) + line),
-    ...hints.map((line) => wrapMessage(`   → ${printable(line)}`, width)),
-  ];
-}
-
-function toRow({ check, status, value, source, hint }: Finding): Row {
-  return new Map(Object.entries(withoutUndefined({ check, status, value, source, hint })));
 }
 
 /** The newest major version of Node.js that listctl is tested with. */
@@ -219,10 +184,9 @@ export async function checkAddress(
 
 /** The kind of service is never guessed, but the host of Microsoft Graph says what it should be. */
 function checkService(sources: Sources): Promise<Finding> {
-  return runCheck('service', async () => {
+  return runCheck('service', () => {
     const { value = 'list-item', source = 'the default' } = findSetting(globalFlags.service, sources) ?? {};
     const address = findValue(globalFlags.baseUrl, sources);
-    const { isGraphHost } = await import('../../api/graph/places.ts');
     if (value === 'graph' || address?.kind !== 'http' || !isGraphHost(address.url.host)) {
       return { status: 'ok', value, source };
     }
@@ -270,6 +234,164 @@ function checkSetting<T>(
     if (found === undefined) return { status: 'ok', value: defaultText, source: 'the default' };
     return { status: 'ok', value: format(found.value), source: found.source };
   });
+}
+
+/** Certificates that expire in fewer days are reported. */
+const expiryDays = 14;
+
+interface ConnectionOptions {
+  readonly context: Context;
+  readonly sources: Sources;
+  readonly address: Address | undefined;
+  readonly token: Token | undefined;
+  readonly isInsecure: boolean;
+  readonly allowHttp: boolean;
+}
+
+/** Checks the connection step by step; a step that needs a failed one is skipped. */
+export async function* checkConnection(options: ConnectionOptions): AsyncGenerator<Finding> {
+  const { address, context } = options;
+  if (address?.kind === 'http') yield* checkNetwork(address.url, options, context.host);
+  else {
+    const reason = address === undefined ? 'no service address' : 'the built-in service needs no connection';
+    for (const check of ['proxy', 'ca', 'dns', 'tls']) yield { check, ...skipped(reason) };
+  }
+  yield await runCheck('request', () => checkRequest(options));
+}
+
+async function* checkNetwork(base: URL, options: ConnectionOptions, host: Host): AsyncGenerator<Finding> {
+  let proxy: URL | undefined;
+  let trust: TlsTrust | undefined;
+  const proxyFinding = await runCheck('proxy', () => {
+    proxy = findProxy(base, host.env);
+    return checkProxy(base, proxy, host);
+  });
+  yield proxyFinding;
+  const caFinding = await runCheck('ca', () => {
+    const { result, trust: found } = checkAuthorities(base, proxy, options);
+    trust = found;
+    return result;
+  });
+  yield caFinding;
+  const dnsFinding = await runCheck('dns', () => checkName(base, proxy, host));
+  yield dnsFinding;
+  const isReachable = [proxyFinding, caFinding, dnsFinding].every(({ status }) => status !== 'failed');
+  yield await runCheck('tls', () =>
+    isReachable ? checkTls(base, proxy, trust, host) : skipped('a previous check failed'),
+  );
+}
+
+function checkProxy(base: URL, proxy: URL | undefined, { env }: Host): CheckResult {
+  const source = proxyVariable(base, env);
+  // Without user name and password.
+  if (proxy !== undefined) return { status: 'ok', value: `${proxy.protocol}//${proxy.host}`, source };
+  return { status: 'ok', value: source === undefined ? 'none' : `none for this address, though ${source} is set` };
+}
+
+function checkAuthorities(
+  base: URL,
+  proxy: URL | undefined,
+  { context, sources, isInsecure }: ConnectionOptions,
+): { readonly result: CheckResult; readonly trust?: TlsTrust } {
+  if (base.protocol !== 'https:' && proxy?.protocol !== 'https:') {
+    return { result: skipped('http has no certificates') };
+  }
+  if (isInsecure) {
+    const hint = 'pass --ca-file FILE to trust your own CA instead';
+    return {
+      result: { status: 'warning', value: 'TLS verification is off', source: '--insecure-tls', hint },
+      trust: { authorities: [], skipVerification: true },
+    };
+  }
+  const extra = context.host.env['NODE_EXTRA_CA_CERTS'];
+  const value = `Node.js CA certificates${extra ? `, ${extra}` : ''}`;
+  const file = findSetting(globalFlags.caFile, sources);
+  if (file === undefined) {
+    return { result: { status: 'ok', value, source: extra ? 'NODE_EXTRA_CA_CERTS' : 'the default' } };
+  }
+  const trust = readTrust(file.value, context.host);
+  return { result: { status: 'ok', value: `${value}, ${file.value}`, source: file.source }, trust };
+}
+
+async function checkName(base: URL, proxy: URL | undefined, { signal }: Host): Promise<CheckResult> {
+  const name = hostOf(proxy ?? base);
+  if (isIP(name) !== 0) return skipped(`${name} is an IP address`);
+  try {
+    const found = await untilStopped(lookup(name, { all: true }), signal);
+    const addresses = found.map(({ address }) => address);
+    return { status: 'ok', value: listNames(addresses, 3), source: proxy ? `of the proxy ${name}` : name };
+  } catch (error) {
+    signal.throwIfAborted();
+    const value = `${name}: ${toTransportError(error, false).reason}`;
+    return { status: 'failed', value, hint: 'check the address, and that this machine is online', kind: 'unreachable' };
+  }
+}
+
+async function checkTls(
+  base: URL,
+  proxy: URL | undefined,
+  trust: TlsTrust | undefined,
+  { signal, clock }: Host,
+): Promise<CheckResult> {
+  if (base.protocol !== 'https:') return skipped('the address is http');
+  let socket: TLSSocket;
+  try {
+    const open = await createConnector({ base, proxy, trust });
+    socket = (await open(10_000, signal)) as TLSSocket;
+  } catch (error) {
+    signal.throwIfAborted();
+    const { kind, reason } = toTransportError(error, false);
+    const hint =
+      kind === 'untrusted'
+        ? 'nothing was sent: check the address; pass --ca-file FILE if it uses your own CA'
+        : 'check the address and the network';
+    return { status: 'failed', value: reason, hint, kind: 'unreachable' };
+  }
+  const certificate = socket.getPeerCertificate();
+  const protocol = socket.getProtocol() ?? 'TLS';
+  socket.destroy();
+  const days = Math.floor((Date.parse(certificate.valid_to) - clock.now()) / 86_400_000);
+  const { O: organization, CN: name } = certificate.issuer ?? {};
+  const issuer = [organization, name].flat().filter(Boolean).join(' ');
+  const value = `${protocol}, certificate of ${issuer}, for ${days} more days`;
+  if (days >= expiryDays) return { status: 'ok', value };
+  return { status: 'warning', value, hint: 'ask the operator of the service to renew its certificate' };
+}
+
+async function checkRequest(options: ConnectionOptions): Promise<CheckResult> {
+  const { address, context, sources, token, isInsecure, allowHttp } = options;
+  if (address === undefined) return skipped('no service address');
+  if (address.kind === 'http' && token === undefined) return skipped('no token');
+  const service = findValid(globalFlags.service, sources) ?? 'list-item';
+  if (service === 'graph' && findValid(globalFlags.list, sources) === undefined) return skipped('no list');
+  const { clock, signal } = context.host;
+  const timeoutMs = findValid(globalFlags.timeout, sources) ?? 30_000;
+  const open = (at: Address) =>
+    connect(at, async () => token, context, {
+      isInsecure,
+      caFile: findValue(globalFlags.caFile, sources),
+      allowHttp: allowHttp || findValid(globalFlags.allowHttp, sources) === true,
+      service,
+      company: findValid(companySetting, sources),
+    });
+  const [site, list] = [findValid(globalFlags.site, sources), findValid(globalFlags.list, sources)];
+  const known = { ...(site === undefined ? {} : { site }), ...(list === undefined ? {} : { list }) };
+  const startedAtMs = clock.monotonicMs();
+  const failure = await tryService(address, open, known, { timeoutMs, signal }, service);
+  const tookMs = Math.round(clock.monotonicMs() - startedAtMs);
+  if (failure !== undefined) return failed(failure);
+  const accepted = token === undefined ? '' : ' and accepts the token';
+  return { status: 'ok', value: `the service responds in ${tookMs} ms${accepted}` };
+}
+
+/** A setting; undefined for an invalid one, which has its own finding. */
+function findValid<T>(definition: Definition<T>, sources: Sources): T | undefined {
+  try {
+    return findValue(definition, sources);
+  } catch (error) {
+    if (error instanceof Failure) return undefined;
+    throw error;
+  }
 }
 
 /** Checks the directory of journals; creates nothing. */

@@ -3,27 +3,29 @@ import { addHelpNotes, type Context, type SetUp } from '../../cli/command.ts';
 import { noToken, tokenCommandRunner } from '../../cli/connect.ts';
 import { flagTexts, switches } from '../../cli/flags.ts';
 import { type Session, withSession } from '../../cli/session.ts';
-import { formatExpiry } from '../../cli/token-expiry.ts';
-import { parseTokenExpiry } from '../../cli/token-renewal.ts';
+import { readExpiry } from '../../cli/token-lifetime.ts';
 import { Failure } from '../../core/errors.ts';
 import type { Host } from '../../core/host.ts';
+import { objectFrom, withoutUndefined } from '../../core/json.ts';
+import { printable, widthAtMost } from '../../core/text.ts';
+import type { Row, Screen, View } from '../../output/view.ts';
+import { wrapMessage, wrapText } from '../../output/wrap.ts';
 import { openSources } from '../../settings/sources.ts';
 import { findToken, type Token } from '../../settings/token.ts';
 import {
   type CheckResult,
   checkAddress,
+  checkConnection,
   checkFiles,
   checkNode,
   checkSettings,
   checkStateDirectory,
   checkStore,
-  doctorView,
   type Finding,
   failed,
   runCheck,
   skipped,
 } from './checks.ts';
-import { checkConnection } from './connection-checks.ts';
 
 /** `listctl doctor` */
 export const setUpDoctor: SetUp = (command, context) => {
@@ -123,15 +125,55 @@ async function* runChecks(
 }
 
 function checkExpiry({ value, source, warning, remedy = 'get a new token' }: Token, nowMs: number): CheckResult {
-  const expiresAtMs = parseTokenExpiry(value);
-  if (expiresAtMs !== undefined && expiresAtMs <= nowMs) {
-    return {
-      status: 'warning',
-      value: `expired at ${formatExpiry(expiresAtMs, nowMs)}`,
-      source,
-      hint: remedy,
-    };
-  }
-  const shown = expiresAtMs === undefined ? 'expiry unknown' : `expires at ${formatExpiry(expiresAtMs, nowMs)}`;
+  const expiry = readExpiry(value, nowMs);
+  if (expiry?.isPast) return { status: 'warning', value: `expired at ${expiry.text}`, source, hint: remedy };
+  const shown = expiry === undefined ? 'expiry unknown' : `expires at ${expiry.text}`;
   return { status: warning === undefined ? 'ok' : 'warning', value: shown, source, hint: warning };
+}
+
+/** A line with a mark for each finding, and its hints below; on a narrow terminal values and sources wrap. */
+const doctorView: View<Finding> = {
+  pretty: (findings, screen) => {
+    const width = screen.columns === undefined ? Number.POSITIVE_INFINITY : Math.max(screen.columns || 80, 30);
+    const checkWidth = Math.max(...findings.map(({ check }) => check.length));
+    const widest = (texts: readonly string[]) => Math.max(...texts.map((text) => widthAtMost(printable(text))));
+    const valueWidth = widest(findings.map(({ value }) => value));
+    const sourceWidth = widest(findings.map(({ source = '' }) => source));
+    const isWide = 3 + checkWidth + 2 + valueWidth + 2 + sourceWidth <= width;
+    const layout = { width, checkWidth, valueWidth: isWide ? valueWidth : undefined };
+    return findings.flatMap((finding) => findingLines(finding, layout, screen)).join('\n');
+  },
+  json: (finding) => objectFrom(toRow(finding)),
+  id: ({ check }) => check,
+  row: toRow,
+};
+
+/** @param valueWidth undefined if the source does not fit next to the value */
+function findingLines(
+  { check, status, value, source = '', hint = '' }: Finding,
+  layout: { readonly width: number; readonly checkWidth: number; readonly valueWidth: number | undefined },
+  { style }: Screen,
+): string[] {
+  const { width, checkWidth, valueWidth } = layout;
+  const mark = { ok: '✓', warning: '!', failed: '✗', skipped: '-' }[status];
+  const paint = { ok: style.green, warning: style.yellow, failed: style.red, skipped: style.dim }[status];
+  const [text, from] = [printable(value), printable(source)];
+  const dimmed = (line: string) => (line === '' ? '' : style.dim(line));
+  const start = 3 + checkWidth + 2;
+  const valueMin = Math.max(valueWidth ?? 0, widthAtMost(text));
+  const isOneLine = start + valueMin + (from === '' ? 0 : 2 + widthAtMost(from)) <= width;
+  const padding = ' '.repeat(from === '' ? 0 : valueMin - widthAtMost(text) + 2);
+  const [first, ...rest] = isOneLine
+    ? [text + padding + dimmed(from)]
+    : [...wrapText(text, width - start), ...wrapText(from, width - start).map(dimmed)];
+  const hints = hint === '' ? [] : hint.split('\n');
+  return [
+    `${paint(mark)}  ${check.padEnd(checkWidth)}  ${first}`,
+    ...rest.filter((line) => line !== '').map((line) => ' '.repeat(start) + line),
+    ...hints.map((line) => wrapMessage(`   → ${printable(line)}`, width)),
+  ];
+}
+
+function toRow({ check, status, value, source, hint }: Finding): Row {
+  return new Map(Object.entries(withoutUndefined({ check, status, value, source, hint })));
 }

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.ts';
-import { addFieldOptions, type FieldFlags, readFields } from '../../cli/field-flags.ts';
-import { toIdempotencyKey } from '../../cli/idempotency-key.ts';
 import { type Print, showDryRun } from '../../cli/output.ts';
+import { toIdempotencyKey } from '../../cli/run-settings.ts';
 import { inSession, type Session } from '../../cli/session.ts';
+import { addFieldOptions, type FieldFlags, readFields } from '../../cli/values.ts';
 import { Failure } from '../../core/errors.ts';
 import type { Fields, Item, ListRef } from '../../core/item.ts';
 import { itemView } from '../../output/item.ts';

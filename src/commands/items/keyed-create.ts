@@ -2,8 +2,9 @@
 import type { Client, Operation } from '../../api/client.ts';
 import { readColumns } from '../../api/graph/columns.ts';
 import { keyedOperations, keyProblem } from '../../api/graph/key-field.ts';
-import { openKeyField, refuseKeyField, toIdempotencyKey } from '../../cli/idempotency-key.ts';
+import { openKeyField, refuseKeyField } from '../../cli/list-form.ts';
 import { showRequests } from '../../cli/output.ts';
+import { toIdempotencyKey } from '../../cli/run-settings.ts';
 import type { Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import { type Fields, type Item, type ListRef, ownField } from '../../core/item.ts';

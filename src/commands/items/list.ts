@@ -2,9 +2,9 @@
 import { Option } from 'commander';
 import type { Client } from '../../api/client.ts';
 import { addHelpNotes, type SetUp, serviceExits } from '../../cli/command.ts';
-import { collect } from '../../cli/field-flags.ts';
 import type { Print } from '../../cli/output.ts';
 import { inSession, type Session } from '../../cli/session.ts';
+import { collect } from '../../cli/values.ts';
 import { Failure } from '../../core/errors.ts';
 import type { Item, ListRef } from '../../core/item.ts';
 import { itemView } from '../../output/item.ts';

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.ts';
-import { addFieldOptions, collect, type FieldFlags, readFields } from '../../cli/field-flags.ts';
 import { showDryRun } from '../../cli/output.ts';
 import { inSession, type Session } from '../../cli/session.ts';
+import { addFieldOptions, collect, type FieldFlags, readFields } from '../../cli/values.ts';
 import { itemView } from '../../output/item.ts';
 import { addFromOption, checkIdsOrFrom, type FromFlags, forEachItem, itemRefs, oneList, runFrom } from './select.ts';
 

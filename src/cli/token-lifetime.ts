@@ -1,10 +1,16 @@
-/** Renews the token of a transport: a run may last longer than a token lives (docs/settings.md, "Tokens"). */
+/** When a token expires, and its renewal: a run may last longer than a token lives (docs/settings.md, "Tokens"). */
+import { statSync } from 'node:fs';
 import { stoppedBefore } from '../api/connect.ts';
 import { type Attempt, isSuccess, type Transport } from '../api/transport.ts';
+import { Failure } from '../core/errors.ts';
 import { attempt } from '../core/files.ts';
 import type { Host } from '../core/host.ts';
 import { isObject, NumberToken, parseJson } from '../core/json.ts';
-import type { Token } from '../settings/token.ts';
+import { countOf } from '../core/text.ts';
+import { addressSetting, findValue } from '../settings/setting.ts';
+import type { Sources } from '../settings/sources.ts';
+import { findToken, type Token } from '../settings/token.ts';
+import type { Messages } from './report.ts';
 
 /** A token is not read more often than this; a refusal within it waits. */
 const renewalIntervalMs = 60_000;
@@ -165,7 +171,7 @@ function renewalTime(token: string, nowMs: number): number {
 }
 
 /** The `exp` of a JWT (RFC 7519, section 4.1.4) in milliseconds since the Unix epoch. Not verified. */
-export function parseTokenExpiry(token: string): number | undefined {
+function parseTokenExpiry(token: string): number | undefined {
   const [, payload, signature, ...more] = token.split('.');
   if (payload === undefined || signature === undefined || more.length > 0 || token.length > 65_536) return undefined;
   // Undefined if it is no JWT.
@@ -176,4 +182,64 @@ export function parseTokenExpiry(token: string): number | undefined {
   const ms = seconds * 1000;
   // The range of Date.
   return Math.abs(ms) <= 8.64e15 ? ms : undefined;
+}
+
+export interface Expiry {
+  readonly atMs: number;
+  readonly isPast: boolean;
+  /** `2026-11-20 12:00 UTC (2 hours ago)` */
+  readonly text: string;
+}
+
+/** Undefined for a token that cannot be read, such as one that is not a JWT. */
+export function readExpiry(token: string, nowMs: number): Expiry | undefined {
+  const atMs = parseTokenExpiry(token);
+  if (atMs === undefined) return undefined;
+  const isPast = atMs <= nowMs;
+  const at = new Date(atMs).toISOString().slice(0, 16).replace('T', ' ');
+  const distance = formatDuration(Math.abs(atMs - nowMs));
+  return { atMs, isPast, text: `${at} UTC (${isPast ? `${distance} ago` : `in ${distance}`})` };
+}
+
+function formatDuration(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 60) return countOf(minutes, 'minute');
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? countOf(hours, 'hour') : countOf(Math.floor(hours / 24), 'day');
+}
+
+/** Says of a rejected token when it expired, if that is known, and how to replace it. */
+export function rejectedTokenHint({ value, source, remedy }: Token, nowMs: number): string {
+  const expiry = readExpiry(value, nowMs);
+  const expired = expiry?.isPast ? `the token expired at ${expiry.text}\n` : '';
+  return expired + (remedy ?? `check the token; it comes from ${source}`);
+}
+
+/** Warns before a bulk run whose token has expired. It runs no token command and reads no pipe: both work only once. */
+export async function warnOfExpiry(session: {
+  readonly settings: { readonly sources: Sources };
+  readonly host: Pick<Host, 'clock'>;
+  readonly messages: Pick<Messages, 'say'>;
+}): Promise<void> {
+  const { settings, host, messages } = session;
+  const token = await findKnownToken(settings.sources);
+  const expiry = token && readExpiry(token.value, host.clock.now());
+  if (!expiry?.isPast) return;
+  await messages.say(`listctl: the token from ${token?.source} expired at ${expiry.text}; the service may refuse it`);
+}
+
+async function findKnownToken(sources: Sources): Promise<Token | undefined> {
+  const { LISTCTL_TOKEN: token, LISTCTL_TOKEN_FILE: file } = sources.env;
+  if (!token && file && statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return undefined;
+  try {
+    const address = findValue(addressSetting, sources);
+    return address?.kind === 'local' ? undefined : await findToken(address, sources, refuseToRun);
+  } catch (error) {
+    if (error instanceof Failure) return undefined;
+    throw error;
+  }
+}
+
+async function refuseToRun(_: string, name: string): Promise<string> {
+  throw new Failure('credentials', `${name} is not run`);
 }
