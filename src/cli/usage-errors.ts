@@ -79,26 +79,32 @@ export async function toUsageFailure(
     const at = typed.findIndex((word) => word === flag || word.startsWith(`${flag}=`));
     const option = findOption(flag, command);
     if (option === undefined) return unknownOption(flag, at, line);
+    const path = pathOf(command);
+    const long = longOf(option.flags);
+    const [name] = long.split(' ');
     const needsFrom = findOption(flag, (await parseWords(typed, newProgram(typed))).command) === undefined;
-    if (needsFrom) return requiresFrom(option, pathOf(command));
-    const isEarly = pathOf(await findCommand(typed.slice(0, at))) !== pathOf(command);
-    return isEarly ? beforeCommand(option, pathOf(command)) : takesNoValue(option);
+    if (needsFrom) return usage(`${name} requires --from`, `use: listctl ${path} --from tasks.csv ${long}`);
+    const isEarly = pathOf(await findCommand(typed.slice(0, at))) !== path;
+    if (isEarly) return usage(`${name} must come after the command`, `use: listctl ${path} ${long}`);
+    // commander reports `--quiet=true` as unknown.
+    return usage(`${long} takes no value`, `pass ${long} without a value`);
   }
   if (error.code === 'commander.unknownCommand') {
     const [, word = ''] = /'(.*)'/s.exec(first) ?? [];
     const at = typed.indexOf(word);
     const group = await findCommand(typed.slice(0, at));
-    return new Failure('usage', first, {
-      hint: await hintForUnknownCommand(at, { ...line, command: group }, findCommand),
-    });
+    return usage(first, await hintForUnknownCommand(at, { ...line, command: group }, findCommand));
   }
   if (error.code === 'commander.excessArguments') return tooManyArguments(line);
   if (error.code === 'commander.optionMissingArgument') {
     const [, flags = ''] = /'(.*)'/s.exec(first) ?? [];
-    return new Failure('usage', `${longOf(flags).split(' ')[0]} requires a value`, { hint: `use: ${longOf(flags)}` });
+    return usage(`${longOf(flags).split(' ')[0]} requires a value`, `use: ${longOf(flags)}`);
   }
-  const hint = rest.join(' ').replace(/^\((.*)\)$/, '$1') || seeHelp(command);
-  return new Failure('usage', first, { hint });
+  return usage(first, rest.join(' ').replace(/^\((.*)\)$/, '$1') || seeHelp(command));
+}
+
+function usage(message: string, hint: string): Failure {
+  return new Failure('usage', message, { hint });
 }
 
 interface TypedLine {
@@ -108,7 +114,7 @@ interface TypedLine {
 }
 
 function unknownOption(flag: string, at: number, line: TypedLine): Failure {
-  const unknown = (hint: string) => new Failure('usage', `unknown option ${flag}`, { hint });
+  const unknown = (hint: string) => usage(`unknown option ${flag}`, hint);
   if (flag === '--token') return unknown('set LISTCTL_TOKEN instead: other users can read command lines');
   const { command } = line;
   const instead = withoutOption(flag, at, line);
@@ -180,9 +186,8 @@ function tooManyArguments(line: TypedLine): Failure {
   const quoting =
     findOption('--field', command) &&
     'use -f before each field and quote values that contain spaces: -f Title="Buy milk"';
-  return new Failure('usage', `too many arguments: listctl ${pathOf(command)} takes ${takes}`, {
-    hint: fixed === undefined ? (quoting ?? seeHelp(command)) : useLine(fixed, line),
-  });
+  const hint = fixed === undefined ? (quoting ?? seeHelp(command)) : useLine(fixed, line);
+  return usage(`too many arguments: listctl ${pathOf(command)} takes ${takes}`, hint);
 }
 
 /** The failure for a create or update without fields: what was typed as an argument may be one. */
@@ -195,7 +200,7 @@ export function noFields(words: readonly string[], command: Command, host: Host)
     fixed === undefined ? 'pass at least one, e.g. -f Title="Buy milk"' : useLine(fixed, line),
     ...(piped && fixed === undefined ? [`for rows on standard input ${useLine([...words, '--from', '-'], line)}`] : []),
   ];
-  return new Failure('usage', 'no fields given', { hint: hint.join('\n') });
+  return usage('no fields given', hint.join('\n'));
 }
 
 /** The failure for a field among several ids; undefined if none looks like a field. */
@@ -204,9 +209,8 @@ export function fieldAmongIds(words: readonly string[], command: Command, host: 
   const found = argumentsAt(words, command).find((at) => isField(words[at] ?? ''));
   const fixed = withFieldFlags(line);
   if (found === undefined || fixed === undefined) return undefined;
-  return new Failure('usage', `"${words[found]}" is not an id`, {
-    hint: `${useLine(fixed, line)}\nput "--" before ids that contain "="; nothing was sent`,
-  });
+  const hint = `${useLine(fixed, line)}\nput "--" before ids that contain "="; nothing was sent`;
+  return usage(`"${words[found]}" is not an id`, hint);
 }
 
 /** The places of the arguments of a command, before `--`: without flags, their values and the command's own names. */
@@ -279,26 +283,6 @@ function formatLine(words: readonly string[], { host }: Pick<TypedLine, 'host'>)
 
 function seeHelp(command: Command): string {
   return `see ${['listctl', pathOf(command)].join(' ').trim()} --help`;
-}
-
-function beforeCommand({ flags }: Option, path: string): Failure {
-  const long = longOf(flags);
-  return new Failure('usage', `${long.split(' ')[0]} must come after the command`, {
-    hint: `use: listctl ${path} ${long}`,
-  });
-}
-
-/** commander reports `--quiet=true` as unknown. */
-function takesNoValue({ flags }: Option): Failure {
-  const long = longOf(flags);
-  return new Failure('usage', `${long} takes no value`, { hint: `pass ${long} without a value` });
-}
-
-function requiresFrom({ flags }: Option, path: string): Failure {
-  const long = longOf(flags);
-  return new Failure('usage', `${long.split(' ')[0]} requires --from`, {
-    hint: `use: listctl ${path} --from tasks.csv ${long}`,
-  });
 }
 
 /** `--site <id>`, of `-s, --site <id>` */

@@ -139,12 +139,12 @@ async function checkWithService(
 /** Tries a token with one request, on the site and the list as far as they are known; returns the failure, if any. */
 export async function tryToken(
   token: Token | undefined,
-  { address, values: { site, list } }: Pick<Login, 'address' | 'values'>,
+  { address, values }: { readonly address: Address; readonly values: Readonly<Record<string, unknown>> },
   { settings: { sources, service }, host, service: { connect } }: Session,
 ): Promise<Failure | undefined> {
   const timeoutMs = findValue(globalFlags.timeout, sources) ?? 30_000;
   const open = (at: Address) => connect(at, token);
-  const ids = Object.entries({ site, list }).filter(([, id]) => typeof id === 'string');
+  const ids = Object.entries({ site: values['site'], list: values['list'] }).filter(([, id]) => typeof id === 'string');
   return tryService(address, open, Object.fromEntries(ids), { timeoutMs, signal: host.signal }, service);
 }
 
@@ -325,8 +325,7 @@ async function showStatus(check: boolean, session: Session): Promise<void> {
 function tryCurrent(token: Token, session: Session): Promise<Failure | undefined> {
   const { sources, address } = session.settings;
   const [site, list] = [findValue(globalFlags.site, sources), findValue(globalFlags.list, sources)];
-  const values = { ...(site !== undefined && { site }), ...(list !== undefined && { list }) };
-  return tryToken(token, { address: parseAddress(address()), values }, session);
+  return tryToken(token, { address: parseAddress(address()), values: { site, list } }, session);
 }
 
 const tokenCommand: CommandSpec = {

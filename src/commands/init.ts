@@ -26,15 +26,11 @@ import { profileView } from './profile.ts';
 
 /** `listctl init` */
 export const setUpInit: SetUp = (command, context) => {
-  command
-    .argument('[address]', 'address of a SharePoint list in the browser')
-    .action(
-      inSession(
-        context,
-        (session, address: string | undefined) => (address === undefined ? init(session) : initList(address, session)),
-        { mayCreateProfile: true },
-      ),
-    );
+  command.argument('[address]', 'address of a SharePoint list in the browser').action(
+    inSession(context, async (session, listAddress: string | undefined) => init(listAddress, session), {
+      mayCreateProfile: true,
+    }),
+  );
   addHelpNotes(command, {
     examples: [
       'listctl init',
@@ -47,14 +43,19 @@ export const setUpInit: SetUp = (command, context) => {
   });
 };
 
-/** Sets up a list of Microsoft Graph; asks nothing if there is a token. */
-async function initList(listAddress: string, session: Session): Promise<void> {
-  const profile = checkProfileName(session.settings.sources.flags['--profile'] ?? 'default');
+/** Sets up a service by asking, or a list of Microsoft Graph: then it asks nothing if there is a token. */
+async function init(listAddress: string | undefined, session: Session): Promise<void> {
+  if (listAddress === undefined && !session.prompts.mayPrompt()) {
+    throw new Failure('usage', 'init needs an interactive terminal', {
+      hint: 'use: listctl auth login --with-token --base-url URL -s SITE -l LIST < token.txt',
+    });
+  }
+  const named = checkProfileName(session.settings.sources.flags['--profile'] ?? 'default');
   let next = '';
   await session.output.printing(profileView, false, async (print) => {
-    const saved = await saveList(profile, listAddress, session);
+    const saved = await (listAddress === undefined ? askAndSave(session) : saveList(named, listAddress, session));
     await print(saved);
-    next = nextText(profile, saved.isCurrent);
+    next = `next: listctl items create${saved.isCurrent ? '' : ` -p ${saved.name}`} -f Title="Hello"`;
   });
   await session.messages.notice(next);
 }
@@ -70,42 +71,24 @@ interface Answers extends ListRef {
   readonly address: Address;
 }
 
-async function init(session: Session): Promise<void> {
-  if (!session.prompts.mayPrompt()) {
-    throw new Failure('usage', 'init needs an interactive terminal', {
-      hint: 'use: listctl auth login --with-token --base-url URL -s SITE -l LIST < token.txt',
-    });
-  }
-  let next = '';
-  await session.output.printing(profileView, false, async (print) => {
-    const answers = await askAll(session);
-    if ('listAddress' in answers) {
-      const saved = await saveList(answers.profile, answers.listAddress, session);
-      await print(saved);
-      next = nextText(answers.profile, saved.isCurrent);
-      return;
-    }
-    const token = await askForWorkingToken(answers, session);
-    const { profile, address, site, list } = answers;
-    const known = session.settings.sources.user.profiles().byName.get(profile);
-    const isProtected =
-      known?.['protected'] === true || (await confirm('Ask before every write through this profile?', session));
-    const isOpen = address.kind === 'http' && address.url.protocol === 'http:';
-    const values = {
-      ...{ baseUrl: addressText(address), site, list },
-      ...(session.settings.service === 'list-item' ? {} : { service: session.settings.service }),
-      ...(isOpen && session.settings.allowHttp ? { allowHttp: true } : {}),
-      ...(isProtected ? { protected: true } : {}),
-    };
-    const { isCurrent } = await saveLogin({ profile, address, values, token }, session);
-    await print({ name: profile, isCurrent, values });
-    next = nextText(profile, isCurrent);
-  });
-  await session.messages.notice(next);
-}
-
-function nextText(profile: string, isCurrent: boolean): string {
-  return `next: listctl items create${isCurrent ? '' : ` -p ${profile}`} -f Title="Hello"`;
+async function askAndSave(session: Session) {
+  const { allowHttp, service, sources } = session.settings;
+  const answers = await askAll(session);
+  if ('listAddress' in answers) return saveList(answers.profile, answers.listAddress, session);
+  const token = await askForWorkingToken(answers, session);
+  const { profile, address, site, list } = answers;
+  const known = sources.user.profiles().byName.get(profile);
+  const isProtected =
+    known?.['protected'] === true || (await confirm('Ask before every write through this profile?', session));
+  const isOpen = address.kind === 'http' && address.url.protocol === 'http:';
+  const values = {
+    ...{ baseUrl: addressText(address), site, list },
+    ...(service === 'list-item' ? {} : { service }),
+    ...(isOpen && allowHttp ? { allowHttp } : {}),
+    ...(isProtected ? { protected: true } : {}),
+  };
+  const { isCurrent } = await saveLogin({ profile, address, values, token }, session);
+  return { name: profile, isCurrent, values };
 }
 
 /**

@@ -1,11 +1,10 @@
-import type { Command } from 'commander';
 import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.ts';
 import { type Print, showDryRun } from '../../cli/output.ts';
 import { toIdempotencyKey } from '../../cli/run-settings.ts';
 import { inSession, type Session } from '../../cli/session.ts';
 import { addFieldOptions, type FieldFlags, readFields } from '../../cli/values.ts';
 import { Failure } from '../../core/errors.ts';
-import type { Fields, Item, ListRef } from '../../core/item.ts';
+import type { Item } from '../../core/item.ts';
 import { itemView } from '../../output/item.ts';
 import { addFromOption, type FromFlags, oneList, runFrom } from './select.ts';
 
@@ -29,14 +28,20 @@ export const createCommand: CommandSpec = {
     command.action(
       inSession(context, async (session, flags: CreateFlags) => {
         if (flags.from !== undefined) return createMany(flags, flags.from, session);
-        const { list, fields, idempotencyKey } = await readOptions(flags, session, command);
+        const fields = await readFields(flags, () => oneList(session.settings), session, command);
+        const idempotencyKey = toIdempotencyKey(flags.idempotencyKey, session.settings.sendsKeys);
+        const list = await oneList(session.settings);
         const { keyField } = flags;
         if (keyField !== undefined) {
           const { createKeyed } = await import('./keyed-create.ts');
           return createKeyed({ list, fields, keyField, idempotencyKey }, flags.dryRun === true, session);
         }
         if (flags.dryRun) return showDryRun([list], (items) => items.create(list, fields, idempotencyKey), session);
-        return createItem(list, fields, idempotencyKey, session);
+        const create = async (print: Print<Item>) => {
+          const client = await session.service.client();
+          await print(await client.send(client.items.create(list, fields, idempotencyKey)));
+        };
+        return session.output.printing(itemView, false, create, 'created');
       }),
     );
     addHelpNotes(command, {
@@ -60,23 +65,4 @@ function createMany(flags: CreateFlags, from: string, session: Session): Promise
     });
   }
   return runFrom({ action: 'create', done: 'created', from }, flags, session);
-}
-
-async function readOptions(flags: CreateFlags, session: Session, command: Command) {
-  const fields = await readFields(flags, () => oneList(session.settings), session, command);
-  const idempotencyKey = toIdempotencyKey(flags.idempotencyKey, session.settings.sendsKeys);
-  return { list: await oneList(session.settings), fields, idempotencyKey };
-}
-
-function createItem(
-  list: ListRef,
-  fields: Fields,
-  idempotencyKey: string | undefined,
-  session: Session,
-): Promise<void> {
-  const create = async (print: Print<Item>) => {
-    const client = await session.service.client();
-    await print(await client.send(client.items.create(list, fields, idempotencyKey)));
-  };
-  return session.output.printing(itemView, false, create, 'created');
 }

@@ -13,13 +13,13 @@ import {
   ownField,
   strongTag,
 } from '../../core/item.ts';
-import { isObject, type JsonValue, objectFrom } from '../../core/json.ts';
+import { isObject, objectFrom } from '../../core/json.ts';
 import { listNames, printable } from '../../core/text.ts';
 import { parseYaml, YamlSyntaxError } from '../../core/yaml.ts';
 import { itemView } from '../../output/item.ts';
 import { changeLines, type FieldChange, nameText, valueText } from '../../output/plan.ts';
 import { yamlDocument } from '../../output/yaml.ts';
-import { Draft, openInEditor, UnreadableEdit } from './editor.ts';
+import { Draft, openInEditor, unreadableText } from './editor.ts';
 
 /** Fields named in a comment, and characters quoted of a value and of a reason. */
 const limits = { fields: 20, value: 100, reason: 500 } as const;
@@ -152,16 +152,11 @@ async function openOnce<T>(
   const { ref, form, draft, client, session } = editing;
   const { base } = opening;
   await openInEditor(draft.file, session.host);
-  let edited: string | undefined;
-  let fields: Fields | undefined;
-  try {
-    edited = draft.read();
-    if (edited === text && opening.failure !== undefined) throw opening.failure;
-    fields = parseFields(edited);
-  } catch (error) {
-    if (!(error instanceof UnreadableEdit)) throw error;
-    return reopenUnreadable(error, base, edited, editing);
-  }
+  const edited = draft.read();
+  if (edited === text && opening.failure !== undefined) throw opening.failure;
+  const parsed = parseFields(edited);
+  if ('problem' in parsed) return reopenUnreadable(parsed, base, edited, editing);
+  const { fields } = parsed;
   const changes = fields === undefined ? [] : compareFields(base.fields, fields);
   if (changes.length === 0) {
     const reason = fields === undefined ? 'the file is empty' : 'no changes';
@@ -188,22 +183,19 @@ function isRefusal(error: unknown, isSent: boolean): error is Failure {
   return details.outcome === 'refused' && (kind === 'refused' || kind === 'conflict');
 }
 
-/** @param text undefined if it is not UTF-8, so that it cannot be shown again */
 async function reopenUnreadable(
-  { message, line }: UnreadableEdit,
+  { problem, line }: { readonly problem: string; readonly line?: number },
   base: Item,
-  text: string | undefined,
+  text: string,
   editing: Editing,
 ): Promise<Opening> {
-  const at = line === undefined ? '' : `line ${line}: `;
-  const failure = new Failure('usage', `cannot read the edited text: ${at}${message}`, { hint: 'nothing was sent' });
-  if (text === undefined) throw failure;
+  const failure = unreadableText(line === undefined ? problem : `line ${line}: ${problem}`);
   await confirmReopening(failure, editing);
   const { body, lineCount } = splitComments(text);
   // The note about the error changes the number of its line.
   const linesAbove = withComments(['', ...instructions(editing)], '').split('\n').length - 1;
   const newLine = line && line - lineCount + linesAbove;
-  return { base, body, notes: [notSent(newLine === undefined ? message : `line ${newLine}: ${message}`)], failure };
+  return { base, body, notes: [notSent(newLine === undefined ? problem : `line ${newLine}: ${problem}`)], failure };
 }
 
 /** Applies the changes to the item as it is now. */
@@ -312,18 +304,18 @@ function splitComments(text: string): { readonly body: string; readonly lineCoun
   return { body: lines.slice(lineCount).join('\n'), lineCount };
 }
 
-/** Parses an edited text; undefined for one without content, which cancels the edit. */
-function parseFields(text: string): Fields | undefined {
-  if (splitComments(text).body === '') return undefined;
-  let value: JsonValue;
+/** Parses an edited text; no fields for one without content, which cancels the edit. */
+function parseFields(
+  text: string,
+): { readonly fields: Fields | undefined } | { readonly problem: string; readonly line?: number } {
+  if (splitComments(text).body === '') return { fields: undefined };
   try {
-    value = parseYaml(text);
+    const fields = parseYaml(text);
+    return isObject(fields) ? { fields } : { problem: 'expected names and values, such as Title: Buy milk' };
   } catch (error) {
     if (!(error instanceof YamlSyntaxError)) throw error;
-    throw new UnreadableEdit(error.reason, error.place.line);
+    return { problem: error.reason, line: error.place.line };
   }
-  if (!isObject(value)) throw new UnreadableEdit('expected names and values, such as Title: Buy milk');
-  return value;
 }
 
 /** The changed fields; a removed one becomes null, which clears it. */

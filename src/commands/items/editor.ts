@@ -72,18 +72,6 @@ function windowsWords(editor: string, file: string, env: Host['env']): [string, 
   return [env['ComSpec'] || 'cmd.exe', ['/d', '/s', '/c', `"${editor} "${file}""`]];
 }
 
-/** Thrown for an edited text that cannot be parsed. */
-export class UnreadableEdit extends Error {
-  override readonly name = 'UnreadableEdit';
-  /** The line of the text, from 1. */
-  readonly line: number | undefined;
-
-  constructor(reason: string, line?: number) {
-    super(reason);
-    this.line = line;
-  }
-}
-
 /** The file of a text that is being edited. Its methods throw a Failure, local-file. */
 export class Draft {
   /** Its absolute path. */
@@ -107,14 +95,10 @@ export class Draft {
     });
   }
 
-  /**
-   * Reads the text; empty if the file was removed.
-   *
-   * @throws {UnreadableEdit} if it is not UTF-8
-   */
+  /** Reads the text; empty if the file was removed. Throws a usage failure if it is not UTF-8. */
   read(): string {
     const bytes = localFile(this.file, () => (existsSync(this.file) ? readFileSync(this.file) : Buffer.alloc(0)));
-    if (!isUtf8(bytes)) throw new UnreadableEdit('not UTF-8');
+    if (!isUtf8(bytes)) throw unreadableText('not UTF-8');
     return bytes.toString();
   }
 
@@ -131,6 +115,11 @@ export class Draft {
   remove(): void {
     rmSync(this.#directory, { recursive: true, force: true });
   }
+}
+
+/** The failure for an edited text that cannot be parsed. */
+export function unreadableText(reason: string): Failure {
+  return new Failure('usage', `cannot read the edited text: ${reason}`, { hint: 'nothing was sent' });
 }
 
 function localFile<T>(file: string, work: () => T): T {
