@@ -4,8 +4,8 @@ import { digestOf, fieldsOf, itemsAfter } from '../items.ts';
 import type { Key, Reader, Transaction } from '../store.ts';
 import type { Column } from './columns.ts';
 import { invalidRequest } from './errors.ts';
-import type { List } from './places.ts';
 import { type Condition, comparable } from './query.ts';
+import type { List } from './resources.ts';
 
 /** Refuses a value that another item has in a unique column. */
 export function refuseDuplicates(reader: Reader, list: List, fields: Fields, id: string | undefined): void {

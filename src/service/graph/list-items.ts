@@ -1,4 +1,5 @@
-/** Items of a list: pages of them, and one of them created, read, updated and deleted. */
+/** Items of a list: pages of them, their changes, and one of them created, read, updated and deleted. */
+import { randomUUID } from 'node:crypto';
 import { type Fields, ownField } from '../../core/item.ts';
 import { isObject, type JsonObject } from '../../core/json.ts';
 import {
@@ -14,14 +15,20 @@ import {
   writeOrRefuse,
 } from '../items.ts';
 import { checkIfMatch, jsonBodyOf, Refusal, refuseBody, type ServiceRequest } from '../message.ts';
-import type { Reader, Store } from '../store.ts';
-import { changedAfter, changesPlace, parseToken, printToken, recordChange } from './changes.ts';
+import type { Reader, Store, Transaction } from '../store.ts';
 import { columnOf, toStoredForm } from './columns.ts';
 import { GraphRefusal, invalidRequest } from './errors.ts';
 import { idsWith, refreshIndexes, refuseDuplicates, updateIndexes } from './indexes.ts';
-import type { List } from './places.ts';
 import { type Condition, isMet, type Query } from './query.ts';
-import { deletedResource, fieldsResource, filteredValue, itemResource, selected, tagOf } from './resources.ts';
+import {
+  deletedResource,
+  fieldsResource,
+  filteredValue,
+  itemResource,
+  type List,
+  selected,
+  tagOf,
+} from './resources.ts';
 
 /** A request about the items of a list. */
 export interface ItemsCall {
@@ -43,35 +50,29 @@ export interface ItemsCall {
 type Found = readonly [id: number, item: StoredItem];
 
 /** A page of items; `next` is the id after which the next one begins. */
-export function listItems(call: ItemsCall): { readonly value: readonly JsonObject[]; readonly next?: number } {
-  const { list, query } = call;
-  const page = query.filter.length === 0 ? firstOf(call) : filtered(call);
-  const value = page.slice(0, query.top).map(([id, item]) => shownItem(list, String(id), item, query, true));
-  const last = page[query.top - 1];
-  return page.length > query.top && last !== undefined ? { value, next: last[0] } : { value };
+export function listItems(call: ItemsCall) {
+  const [first] = call.query.filter;
+  return toPage(first === undefined ? firstOf(call) : filtered(first, call), call);
 }
 
-/** A page of changes; `token` continues after it, with further pages or, after the last one, with later changes. */
-interface ChangesPage {
-  readonly value: readonly JsonObject[];
-  readonly token: string;
-  readonly isLast: boolean;
+function toPage(found: readonly Found[], { list, query }: Pick<ItemsCall, 'list' | 'query'>) {
+  const value = found.slice(0, query.top).map(([id, item]) => shownItem(list, String(id), item, query, true));
+  return { value, next: found.length > query.top ? found[query.top - 1]?.[0] : undefined };
 }
 
 /**
- * All items without a token, else what changed since: an item that changed again comes again.
+ * A page of all items without a token, else of what changed since: an item that changed again comes again.
  *
  * @param fresh the address without a token
+ * @returns with the `token` that continues with the next page or, after the last one, with later changes
  */
-export function listChanges(call: ItemsCall, fresh: string): ChangesPage {
+export function listChanges(call: ItemsCall, fresh: string) {
   const { store, list, query } = call;
   const current = changesPlace(store, list.stored);
   const place = query.token === undefined ? { ...current, after: 0 } : parseToken(query.token, current, fresh);
   if (place.after !== undefined) {
-    const found = firstOf({ store, list, query: { ...query, after: place.after } });
-    const value = found.slice(0, query.top).map(([id, item]) => shownItem(list, String(id), item, query, true));
-    const last = found.length > query.top ? found[query.top - 1]?.[0] : undefined;
-    return { value, token: printToken({ ...place, after: last }), isLast: last === undefined };
+    const { value, next } = toPage(firstOf({ store, list, query: { ...query, after: place.after } }), call);
+    return { value, token: printToken({ ...place, after: next }), isLast: next === undefined };
   }
   const changes = changedAfter(place.count, list.stored, store, query.top + 1);
   const page = changes.slice(0, query.top);
@@ -98,9 +99,7 @@ function fixedAfter(after: number, { fixed }: List): readonly Found[] | undefine
   return [...fixed].flatMap(([id, fields]) => (id > after ? [[id, { version: 1, fields: printFields(fields) }]] : []));
 }
 
-function filtered({ request, store, list, query, viewThreshold }: ItemsCall): readonly Found[] {
-  const [first] = query.filter;
-  if (first === undefined) return [];
+function filtered(first: Condition, { request, store, list, query, viewThreshold }: ItemsCall): readonly Found[] {
   refuseUnindexed(query.filter, list, request);
   const found: Found[] = [];
   let lookedAt = 0;
@@ -259,4 +258,55 @@ function shownItem(list: List, id: string, item: StoredItem, query: Query, inCol
 
 function withFields(list: List, id: string, item: StoredItem): JsonObject {
   return { ...itemResource(list, id, item), fields: fieldsResource(list, id, item) };
+}
+
+/** A place in the changes of a list, which the opaque tokens of delta queries ("listItem: delta") name. */
+interface Place {
+  /** Differs in another store with the same list; empty before the first change. */
+  readonly epoch: string;
+  /** The changes before it. */
+  readonly count: number;
+  /** While all items are listed: the id of the last one. */
+  readonly after?: number | undefined;
+}
+
+/** The place after the last change. */
+function changesPlace(from: Pick<Reader, 'get'>, list: string): Place {
+  const [count = '0', epoch = ''] = (from.get(['changes', list]) ?? '').split(' ');
+  return { epoch, count: Number(count) };
+}
+
+/** Counts a change of an item, which was created, updated or deleted. */
+function recordChange(transaction: Transaction, list: string, id: string): void {
+  const { epoch, count } = changesPlace(transaction, list);
+  transaction.put(['changes', list], `${count + 1} ${epoch || randomUUID()}`);
+  transaction.put(['change', list, count + 1], id);
+}
+
+/** The ids of items that changed, with the number of each change. */
+function changedAfter(count: number, list: string, from: Reader, limit: number) {
+  const entries = from.entries(['change', list, count + 1], ['change', list, Number.MAX_SAFE_INTEGER], limit);
+  return entries.map(([key, id]) => ({ count: key[2] as number, id }));
+}
+
+function printToken({ epoch, count, after }: Place): string {
+  return Buffer.from(`${after ?? ''};${count};${epoch}`).toString('base64url');
+}
+
+const form = /^(?<after>\d{0,15});(?<count>\d{1,15});(?<epoch>[\da-f-]{0,36})$/;
+
+/**
+ * The place of a token; `latest` is the current one.
+ *
+ * @param fresh the address that lists everything, for a token that the store does not know
+ */
+function parseToken(token: string, current: Place, fresh: string): Place {
+  if (token === 'latest') return current;
+  const { after, count, epoch } = form.exec(Buffer.from(token, 'base64url').toString())?.groups ?? {};
+  if (epoch === undefined) throw invalidRequest('The token is invalid');
+  const place = { epoch, count: Number(count), after: after === '' ? undefined : Number(after) };
+  const isKnown = epoch === current.epoch || (epoch === '' && place.count === 0);
+  if (isKnown && place.count <= current.count) return place;
+  const message = 'Resync required. Replace any local items with the versions of the server (including deletes).';
+  throw new GraphRefusal(410, 'resyncChangesApplyDifferences', message, { location: fresh });
 }

@@ -1,15 +1,19 @@
 /** Lists and their items as Microsoft Graph has them, for tests: paths, methods and statuses (docs/decisions.md, service-4). */
-import { type JsonObject, printJson } from '../../core/json.ts';
-import { Refusal, type Service, type ServiceRequest, type ServiceResponse, versionPath } from '../message.ts';
+import { isObject, type JsonObject, type JsonValue, objectFrom, parseJson, printJson } from '../../core/json.ts';
+import {
+  jsonBodyOf,
+  Refusal,
+  type Service,
+  type ServiceRequest,
+  type ServiceResponse,
+  versionPath,
+} from '../message.ts';
 import type { Store } from '../store.ts';
-import { respondToBatch } from './batch.ts';
 import type { ListSchema } from './columns.ts';
 import { GraphRefusal, graphErrorResponder, invalidRequest, requestIds } from './errors.ts';
 import * as items from './list-items.ts';
-import { type Places, placesIn } from './places.ts';
 import { deltaQuery, nextQuery, parseQuery, type Query } from './query.ts';
-import { resourceUnits } from './resource-units.ts';
-import { columnResources, listResource, selected, siteResource } from './resources.ts';
+import { columnResources, listResource, type Places, placesIn, selected, siteResource } from './resources.ts';
 
 export interface GraphOptions {
   /** The lists of every site; without it, any list exists, and any field has any value. */
@@ -260,4 +264,104 @@ function withItems(status: number, context: string, work: (call: items.ItemsCall
 
 function contextOf({ site, id }: { readonly site: { readonly id: string }; readonly id: string }): string {
   return `sites('${site.id}')/lists('${id}')`;
+}
+
+/** JSON batching (learn.microsoft.com, "Combine multiple HTTP requests using JSON batching"). */
+const partsMax = 20;
+
+interface Part {
+  readonly id: string;
+  readonly request: ServiceRequest;
+  readonly dependsOn: readonly string[];
+}
+
+/** @returns the `responses`, each with the status of its own */
+async function respondToBatch(
+  request: ServiceRequest,
+  service: Service,
+  respondError: (refusal: GraphRefusal) => ServiceResponse,
+): Promise<JsonObject> {
+  const parts = partsIn(request);
+  const responses = new Map<string, Promise<ServiceResponse>>();
+  for (const { id, request: part, dependsOn } of parts) {
+    const earlier = dependsOn.map((other) => responses.get(other));
+    const respond = async (): Promise<ServiceResponse> => {
+      const statuses = await Promise.all(earlier.map(async (response) => (await response)?.status ?? 424));
+      if (statuses.every((status) => status < 400)) return service(part);
+      return respondError(new GraphRefusal(424, 'failedDependency', 'A request that this one depends on has failed'));
+    };
+    responses.set(id, respond());
+  }
+  return { responses: await Promise.all([...responses].map(async ([id, response]) => shown(id, await response))) };
+}
+
+function shown(id: string, { status, headers, body }: ServiceResponse): JsonObject {
+  // In the usual spelling, since clients look for Content-Type in that.
+  const named = Object.entries(headers).map(([name, value]) => [name.replace(/\b[a-z]/g, upperCase), value] as const);
+  return { id, status, headers: objectFrom(named), ...(body === '' ? {} : { body: parseJson(body) }) };
+}
+
+function upperCase(letter: string): string {
+  return letter.toUpperCase();
+}
+
+function partsIn(request: ServiceRequest): readonly Part[] {
+  const body = jsonBodyOf(request);
+  const requests = isObject(body) ? body['requests'] : undefined;
+  if (!Array.isArray(requests) || requests.length === 0) throw invalidRequest('The batch has no requests');
+  if (requests.length > partsMax) throw invalidRequest(`The batch has more than ${partsMax} requests`);
+  const parts = requests.map((part: JsonValue) => partFrom(part, request));
+  if (new Set(parts.map(({ id }) => id)).size < parts.length) throw invalidRequest('The ids of a batch must differ');
+  return parts;
+}
+
+function partFrom(part: JsonValue, batch: ServiceRequest): Part {
+  const { id, method, url, headers = {}, body, dependsOn = [] } = isObject(part) ? part : {};
+  const isValid = typeof id === 'string' && typeof method === 'string' && typeof url === 'string' && isObject(headers);
+  if (!isValid || url.includes('$batch'))
+    throw invalidRequest('A request of a batch needs an id, a method and a relative url');
+  const sent = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]);
+  return {
+    id,
+    request: {
+      method: method.toUpperCase(),
+      path: url.startsWith('/') ? url : `/${url}`,
+      headers: { host: batch.headers['host'], ...Object.fromEntries(sent) },
+      body: Buffer.from(body === undefined ? '' : printJson(body)),
+    },
+    dependsOn: Array.isArray(dependsOn) ? dependsOn.map(String) : [],
+  };
+}
+
+const minuteMs = 60_000;
+
+/** The share of a minute's units from which the RateLimit headers are sent. */
+const warningShare = 0.8;
+
+/**
+ * Counts the resource units of an app by the minute (learn.microsoft.com, "Avoid getting throttled or blocked in
+ * SharePoint Online"). Refused requests count as well, so that retrying at once makes it longer.
+ *
+ * @returns takes the cost of a request; returns the headers of its response, or throws a 429
+ */
+function resourceUnits(perMinute: number, now: () => number): (cost: number) => Readonly<Record<string, string>> {
+  let startedAt = now();
+  let used = 0;
+  return (cost) => {
+    const at = now();
+    // The clock may be set back.
+    const minutes = Math.max(0, Math.floor((at - startedAt) / minuteMs));
+    startedAt += minutes * minuteMs;
+    used = Math.max(0, used - minutes * perMinute) + cost;
+    if (used < warningShare * perMinute) return {};
+    const reset = String(Math.max(1, Math.ceil((startedAt + minuteMs - at) / 1000)));
+    const headers = {
+      'ratelimit-limit': String(perMinute),
+      'ratelimit-remaining': String(Math.max(0, perMinute - used)),
+      'ratelimit-reset': reset,
+    };
+    if (used <= perMinute) return headers;
+    const message = 'The request has been throttled';
+    throw new GraphRefusal(429, 'activityLimitReached', message, { ...headers, 'retry-after': reset });
+  };
 }
