@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { createHider } from '../core/hide.ts';
 import { isLoopbackAddress } from '../core/loopback.ts';
-import { AttemptDeadlines } from './deadlines.ts';
+import { AttemptDeadlines } from './exchange.ts';
 import { afterReading, ConnectDeadline, connectionClosed, hostOf, openSocket } from './socket.ts';
 import type { TlsTrust } from './tls.ts';
 import { type ApiRequest, notLocal } from './transport.ts';
@@ -36,7 +36,7 @@ export async function createConnector({
   (connectMs: number, signal: AbortSignal) => Promise<Socket>
 > {
   const isSecure = base.protocol === 'https:';
-  const openTunnel = proxy === undefined ? undefined : (await import('./tunnel.ts')).createTunnel(proxy, trust);
+  const openTunnel = proxy === undefined ? undefined : (await import('./proxy.ts')).createTunnel(proxy, trust);
   const startTls = isSecure ? (await import('./tls.ts')).createTlsConnector(hostOf(base), trust) : undefined;
   return async (connectMs, signal) => {
     const deadline = new ConnectDeadline(connectMs, signal);

@@ -1,6 +1,6 @@
 import { MessageChannel } from 'node:worker_threads';
 import { expect, test, vi } from 'vitest';
-import { AttemptDeadlines } from '../../../src/api/deadlines.ts';
+import { AttemptDeadlines } from '../../../src/api/exchange.ts';
 
 test('a limit that passes while it is set causes no negative delay, about which Node warns on stderr', async () => {
   // Each reading of the clock is a second later.
