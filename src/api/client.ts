@@ -38,7 +38,6 @@ import {
   type ServiceResponse,
   type Transport,
 } from './transport.ts';
-import type { GivenIds, WriteCheck } from './verify-write.ts';
 
 /** The time of the service, from the `Date` of its responses. */
 class ServiceClock {
@@ -112,6 +111,23 @@ export interface Operation<T> {
   readonly mayExist?: boolean | undefined;
   /** A read that finds the result of a write in doubt. */
   readonly lookUp?: (() => Operation<Finding<T>>) | undefined;
+}
+
+/** One read that can prove that a write was applied. */
+export interface WriteCheck<T> {
+  /** Returns the read, if this response to the write allows one. A `Location` outside of `address` proves nothing. */
+  readonly findRead: (head: ResponseHead, address: string) => VerifyingRead<T> | undefined;
+  /** Whether a different item proves that the write was not applied. */
+  readonly mayDisprove: boolean;
+}
+
+/** A read with the result of a write; undefined if it was not applied. */
+export type VerifyingRead<T> = Pick<Operation<T | undefined>, 'request' | 'read'>;
+
+/** The ids that the creates of one run returned. */
+export interface GivenIds {
+  /** Adds an id; returns false if it was there already. */
+  add(id: string): boolean;
 }
 
 /** The result of a write in doubt, or why there is none; `isMissing` if the service shows none. */

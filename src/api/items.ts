@@ -1,11 +1,33 @@
 /** The operations on items of the list item service (docs/decisions.md): their requests, and how to read the responses. */
-import { type Fields, headerValue, type Item, type ItemRef, type ListRef } from '../core/item.ts';
-import type { ItemOperations, Operation } from './client.ts';
+import { Failure } from '../core/errors.ts';
+import { attempt } from '../core/files.ts';
+import {
+  checkId,
+  type Fields,
+  fieldsBytesMax,
+  headerValue,
+  holdsFields,
+  type Item,
+  type ItemRef,
+  type ListRef,
+  pathSegment,
+} from '../core/item.ts';
+import { printJson } from '../core/json.ts';
+import type { GivenIds, ItemOperations, Operation, VerifyingRead, WriteCheck } from './client.ts';
 import { listName, purposeOf } from './failures.ts';
-import { createRequest, deleteRequest, getRequest, updateRequest } from './requests.ts';
 import { bareItem, checkDeleted, ForeignResponse, parseItem, parseUpdatedItem } from './response.ts';
-import type { ServiceResponse } from './transport.ts';
-import { createCheck, type GivenIds, updateCheck } from './verify-write.ts';
+import { type ApiRequest, isSuccess, type ServiceResponse } from './transport.ts';
+
+/** The service of docs/decisions.md. */
+export const listItemOperations: ItemOperations = {
+  create: createOperation,
+  get: getOperation,
+  update: updateOperation,
+  delete: deleteOperation,
+};
+
+const acceptJson = { accept: 'application/json' } as const;
+const jsonBody = { ...acceptJson, 'content-type': 'application/json' } as const;
 
 function createOperation(
   list: ListRef,
@@ -13,8 +35,9 @@ function createOperation(
   idempotencyKey: string | undefined,
   given?: GivenIds,
 ): Operation<Item> {
+  const headers = idempotencyKey === undefined ? jsonBody : withKey(idempotencyKey);
   return {
-    request: createRequest(list, fields, idempotencyKey),
+    request: { method: 'POST', path: listPath(list), headers, body: printFields(fields) },
     purpose: () => ({ task: `create an item in ${listName(list)}`, target: listName(list), idempotencyKey }),
     read: (response) => parseNewItem(response, given),
     check: () => createCheck(list, fields, given),
@@ -29,10 +52,18 @@ function getOperation(ref: ItemRef): Operation<Item> {
   };
 }
 
-/** Its result has no fields if the response was empty. */
+export function getRequest(ref: ItemRef): ApiRequest {
+  return { method: 'GET', path: itemPath(ref), headers: acceptJson };
+}
+
+/**
+ * Sets the given fields only; `null` clears one (requests-1). Fails if the item's entity tag is not `ifMatch`. The result
+ * has no fields if the response was empty.
+ */
 function updateOperation(ref: ItemRef, fields: Fields, ifMatch?: string): Operation<Item> {
+  const headers = ifMatch === undefined ? jsonBody : { ...jsonBody, 'if-match': ifMatch };
   return {
-    request: updateRequest(ref, fields, ifMatch),
+    request: { method: 'PATCH', path: itemPath(ref), headers, body: printFields(fields) },
     purpose: () => purposeOf('update', ref),
     read: (response) =>
       response.body.length === 0
@@ -43,19 +74,91 @@ function updateOperation(ref: ItemRef, fields: Fields, ifMatch?: string): Operat
 }
 
 function deleteOperation(ref: ItemRef, ifMatch?: string): Operation<void> {
-  return { request: deleteRequest(ref, ifMatch), purpose: () => purposeOf('delete', ref), read: checkDeleted };
+  const headers = ifMatch === undefined ? acceptJson : { ...acceptJson, 'if-match': ifMatch };
+  return {
+    request: { method: 'DELETE', path: itemPath(ref), headers },
+    purpose: () => purposeOf('delete', ref),
+    read: checkDeleted,
+  };
 }
 
-/** The service of docs/decisions.md. */
-export const listItemOperations: ItemOperations = {
-  create: createOperation,
-  get: getOperation,
-  update: updateOperation,
-  delete: deleteOperation,
-};
+/** @throws {Failure} usage, for a single item; rows are checked before */
+function printFields(fields: Fields): string {
+  const body = printJson({ fields });
+  const bytesMax = fieldsBytesMax + '{"fields":}'.length;
+  // Counted only if it matters: no character takes more than three bytes.
+  if (3 * body.length <= bytesMax || Buffer.byteLength(body) <= bytesMax) return body;
+  throw new Failure('usage', 'the fields of an item cannot be longer than 8 MiB as JSON', { hint: 'nothing was sent' });
+}
+
+/** As a string of RFC 9651, section 3.3.3 (keys-1). Without spread, which takes a microsecond for each row. */
+function withKey(key: string): ApiRequest['headers'] {
+  return { accept: 'application/json', 'content-type': 'application/json', 'idempotency-key': `"${key}"` };
+}
+
+/** The path of the last list: the rows of a run share it. */
+let last = { site: '', list: '', path: '' };
+
+function listPath({ site, list }: ListRef): string {
+  if (site !== last.site || list !== last.list || last.path === '') {
+    last = { site, list, path: `/sites/${pathSegment(site, 'site')}/lists/${pathSegment(list, 'list')}/items` };
+  }
+  return last.path;
+}
+
+function itemPath(ref: ItemRef): string {
+  return `${listPath(ref)}/${pathSegment(ref.id, 'item')}`;
+}
 
 function parseNewItem(response: ServiceResponse, given: GivenIds | undefined): Item {
   const item = parseItem(response);
   if (given === undefined || given.add(item.id)) return item;
   throw new ForeignResponse(`the response has the id "${item.id.slice(0, 100)}", which belongs to another item`);
+}
+
+/** For a create whose 2xx has an unusable body: reads the item of its `Location` (responses-5). */
+function createCheck(list: ListRef, fields: Fields, given?: GivenIds): WriteCheck<Item> {
+  return {
+    findRead: (head, address) => {
+      const id = isSuccess(head) ? parseLocation(head.headers['location'], address, list) : undefined;
+      if (id === undefined) return undefined;
+      const { request, read } = readBack({ ...list, id }, fields);
+      const readNew = (response: ServiceResponse) => {
+        const item = read(response);
+        return item === undefined || given === undefined || given.add(item.id) ? item : undefined;
+      };
+      return { request, read: readNew };
+    },
+    mayDisprove: false,
+  };
+}
+
+/** For a conditional update that was refused (412) after an attempt in doubt: that attempt may have changed the item. */
+function updateCheck(ref: ItemRef, fields: Fields): WriteCheck<Item> {
+  return {
+    findRead: ({ status }) => (status === 412 ? readBack(ref, fields) : undefined),
+    mayDisprove: true,
+  };
+}
+
+/** The id in a `Location` (RFC 9110, section 10.2.2) of exactly one item of the list. */
+function parseLocation(location: string | undefined, address: string, list: ListRef): string | undefined {
+  if (location === undefined) return undefined;
+  const items = `${address}${listPath(list)}`;
+  return attempt(() => {
+    // Relative to the URL of the request, which has no slash at its end.
+    const { href } = new URL(location, items);
+    const base = new URL(`${items}/`).href;
+    const segment = href.startsWith(base) ? href.slice(base.length) : '';
+    return /^[^/?#]+$/.test(segment) ? checkId(decodeURIComponent(segment), 'item') : undefined;
+  });
+}
+
+/** Reads an item; a write of these fields was applied if the item has them. */
+function readBack(ref: ItemRef, fields: Fields): VerifyingRead<Item> {
+  const read = (response: ServiceResponse) => {
+    const item = parseItem(response, ref);
+    return holdsFields(item.fields, fields) ? item : undefined;
+  };
+  return { request: getRequest(ref), read };
 }

@@ -49,7 +49,7 @@ export async function createListForm(
 ): Promise<ListForm | undefined> {
   if (!columns.some(({ isWritable }) => isWritable)) return undefined;
   const { ListForm } = await import('../api/graph/write-form.ts');
-  const readPeople = async () => (await import('../api/graph/people.ts')).readPeople(site, client);
+  const readPeople = async () => (await import('../api/graph/pages.ts')).readPeople(site, client);
   return new ListForm(columns, options, readPeople);
 }
 

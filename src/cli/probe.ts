@@ -1,6 +1,6 @@
 import { toFailure, unusableResponse } from '../api/failures.ts';
+import { getRequest } from '../api/items.ts';
 import { toOutcome } from '../api/outcome.ts';
-import { getRequest } from '../api/requests.ts';
 import { decodeAttempt, isHtml, parseResponseJson } from '../api/response.ts';
 import { type AttemptLimits, isSuccess, type ServiceResponse, type Transport } from '../api/transport.ts';
 import { Failure } from '../core/errors.ts';
@@ -62,7 +62,7 @@ async function probe(
 ): Promise<Failure | undefined> {
   const isGraph = service === 'graph';
   const graph = isGraph ? await import('../api/graph/places.ts') : undefined;
-  const errors = isGraph ? (await import('../api/graph/errors.ts')).graphErrors : undefined;
+  const errors = isGraph ? (await import('../api/graph/items.ts')).graphErrors : undefined;
   const ref = { site: missingName, list: missingName, ...list, id: missingId };
   const attempt = await decodeAttempt(await transport.send(graph?.listRequest(ref) ?? getRequest(ref), limits));
   limits.signal.throwIfAborted();

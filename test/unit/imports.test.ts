@@ -98,7 +98,7 @@ test('every module imports what its layer may', () => {
 test.each([
   ['core/text.ts', "import { drawTable } from '../output/table.ts';"],
   ['api/client.ts', "import { storeFor } from '../service/store.ts';"],
-  ['service/server.ts', "import { toRequest } from '../api/requests.ts';"],
+  ['service/server.ts', "import { getRequest } from '../api/items.ts';"],
   ['rows/read.ts', "import type { Task } from '../bulk/outcome.ts';"],
   ['output/plan.ts', "import { makePlan } from '../apply/plan.ts';"],
   ['bulk/import.ts', "import { openPlan } from '../apply/open.ts';"],

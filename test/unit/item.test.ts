@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createRequest, getRequest } from '../../src/api/requests.ts';
+import { getRequest, listItemOperations } from '../../src/api/items.ts';
 import { responseBytesMax } from '../../src/api/transport.ts';
 import { Failure } from '../../src/core/errors.ts';
 import {
@@ -50,7 +50,7 @@ test('only an id that no path can carry is refused', () => {
 });
 
 test('the commas of a site id stay readable', () => {
-  const request = createRequest({ site: 'contoso.example,guid,guid', list: 'tasks' }, { a: 1 }, undefined);
+  const { request } = listItemOperations.create({ site: 'contoso.example,guid,guid', list: 'tasks' }, { a: 1 }, undefined);
 
   expect(request.path).toBe('/sites/contoso.example,guid,guid/lists/tasks/items');
 });

@@ -6,8 +6,7 @@ import { openSpool } from '../../core/spool.ts';
 import type { Client } from '../client.ts';
 import { listName } from '../failures.ts';
 import { toItem } from '../response.ts';
-import { graphErrors } from './errors.ts';
-import { listPath } from './items.ts';
+import { graphErrors, listPath } from './items.ts';
 import { expandedFields, type PageOptions, type Pages, pageMembersMax, pagesOfItems } from './pages.ts';
 
 export interface Changes {

@@ -1,9 +1,10 @@
 /**
  * The operations on items of Microsoft Graph's SharePoint lists (docs/graph.md): the requests of its reference pages
- * "Create listItem", "Get listItem", "Update listItem" and "Delete listItem", and how to read the responses.
+ * "Create listItem", "Get listItem", "Update listItem" and "Delete listItem", how to read the responses, and its errors.
  */
 import { randomUUID } from 'node:crypto';
 import { Failure } from '../../core/errors.ts';
+import { attempt } from '../../core/files.ts';
 import {
   type Fields,
   headerValue,
@@ -13,13 +14,19 @@ import {
   type ListRef,
   pathSegment,
 } from '../../core/item.ts';
-import { isObject, type JsonObject, objectFrom, printJson } from '../../core/json.ts';
-import type { ItemOperations, Operation } from '../client.ts';
-import { listName, purposeOf } from '../failures.ts';
-import { bareItem, checkDeleted, ForeignResponse, parseItem, parseResponseJson } from '../response.ts';
+import { isObject, type JsonObject, type JsonValue, objectFrom, printJson } from '../../core/json.ts';
+import type { GivenIds, ItemOperations, Operation, WriteCheck } from '../client.ts';
+import { type ErrorWording, listName, purposeOf } from '../failures.ts';
+import {
+  bareItem,
+  checkDeleted,
+  ForeignResponse,
+  parseItem,
+  parseResponseJson,
+  parseServiceError,
+  type ServiceError,
+} from '../response.ts';
 import type { ApiRequest, Method, ServiceResponse } from '../transport.ts';
-import type { GivenIds, WriteCheck } from '../verify-write.ts';
-import { graphErrors } from './errors.ts';
 
 export const graphOperations: ItemOperations = {
   create: createOperation,
@@ -158,4 +165,80 @@ function updateCheck(ref: ItemRef, fields: Fields): WriteCheck<Item> {
     findRead: ({ status }) => (status === 412 ? { request, read: readBack } : undefined),
     mayDisprove: false,
   };
+}
+
+/** "Microsoft Graph error responses and resource types" */
+export const graphErrors: ErrorWording = {
+  // Another machine may answer ("Best practices for working with Microsoft Graph").
+  freshAfter: [503],
+  parse: parseError,
+  kind: () => undefined,
+  hint: hintFor,
+  meaning,
+};
+
+/**
+ * The message and the code of the error, and the ids of the request: of `innerError`, which the reference also spells
+ * `innererror`, else of the headers.
+ */
+function parseError(response: ServiceResponse, hide: (text: string) => string): ServiceError {
+  const known = parseServiceError(response, hide);
+  const error = errorOf(response);
+  const inner = memberOf(error, 'innerError') ?? memberOf(error, 'innererror');
+  const { headers } = response;
+  return {
+    ...known,
+    requestId: textOf(inner?.['request-id']) ?? known.requestId,
+    clientRequestId: textOf(inner?.['client-request-id']) ?? headers['client-request-id'],
+  };
+}
+
+/**
+ * A collision of two writers is not a conflict for an update without a condition, which may be sent again; 509 is
+ * throttling. Nothing is decided by the text of a message, which Microsoft changes.
+ */
+function meaning(request: ApiRequest, response: ServiceResponse): ReturnType<ErrorWording['meaning']> {
+  if (response.status === 509) return 'throttled';
+  const isUnconditional = request.method === 'PATCH' && request.headers['if-match'] === undefined;
+  return response.status === 409 && isUnconditional && codeOf(response) === 'resourceModified'
+    ? 'retryable'
+    : undefined;
+}
+
+function hintFor(response: ServiceResponse, method: Method): string | undefined {
+  const { status } = response;
+  if (status === 403) {
+    return 'the token needs the scope Sites.ReadWrite.All, or Sites.Selected with write access to this site (docs/graph.md)';
+  }
+  if (status === 404)
+    return 'check the site, the list and the id; pass the address of the list in the browser with --list';
+  // Before a write the columns were read: the names are right.
+  if (status === 400 && method === 'GET') {
+    return 'columns go by their internal names; pass the address of the list in the browser with --list (docs/graph.md)';
+  }
+  if (status === 500 && codeOf(response) === 'generalException') {
+    return 'Microsoft Graph often answers so when a value has the wrong type for its column';
+  }
+  return undefined;
+}
+
+function codeOf(response: ServiceResponse): string | undefined {
+  return textOf(errorOf(response)?.['code']);
+}
+
+function errorOf(response: ServiceResponse): JsonObject | undefined {
+  // A gateway's response may not be JSON.
+  return memberOf(
+    attempt(() => parseResponseJson(response)),
+    'error',
+  );
+}
+
+function memberOf(parent: JsonValue | undefined, name: string): JsonObject | undefined {
+  const value = isObject(parent) ? parent[name] : undefined;
+  return isObject(value) ? value : undefined;
+}
+
+function textOf(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }

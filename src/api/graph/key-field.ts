@@ -6,13 +6,11 @@ import { Failure } from '../../core/errors.ts';
 import { type Fields, type Item, type ListRef, ownField } from '../../core/item.ts';
 import { type JsonValue, objectFrom } from '../../core/json.ts';
 import { shellWord } from '../../core/text.ts';
-import type { Client, Finding, ItemOperations, Operation } from '../client.ts';
+import type { Client, Finding, GivenIds, ItemOperations, Operation, WriteCheck } from '../client.ts';
 import { listName } from '../failures.ts';
 import type { ServiceResponse } from '../transport.ts';
-import type { GivenIds, WriteCheck } from '../verify-write.ts';
 import { type Column, columnHint, readColumns, textLiteral } from './columns.ts';
-import { graphErrors } from './errors.ts';
-import { graphOperations, toRequest } from './items.ts';
+import { graphErrors, graphOperations, toRequest } from './items.ts';
 import { itemsPath, parsePage, toListedItem } from './pages.ts';
 import { mayBeSent } from './read-form.ts';
 

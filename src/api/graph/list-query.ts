@@ -13,7 +13,7 @@ import {
   takenBy,
   textLiteral,
 } from './columns.ts';
-import { readPeople } from './people.ts';
+import { readPeople } from './pages.ts';
 import { ListForm } from './write-form.ts';
 
 /** `COLUMN=VALUE` */

@@ -6,8 +6,7 @@ import type { Client, Operation } from '../client.ts';
 import { type ErrorWording, listName, type Purpose } from '../failures.ts';
 import { parseResponseJson, toItem } from '../response.ts';
 import { type ServiceResponse, tooLarge } from '../transport.ts';
-import { graphErrors } from './errors.ts';
-import { listPath, toRequest, withTag } from './items.ts';
+import { graphErrors, listPath, toRequest, withTag } from './items.ts';
 
 export interface PageOptions<T> {
   /** Parses an element; throws a SyntaxError, with the reason for the message. */
@@ -199,4 +198,24 @@ const unindexedHint =
 /** Of a filter, and no throttling (microsoftgraph/msgraph-sdk-dotnet#827). */
 function isBeyondThreshold({ status, headers }: ServiceResponse): boolean {
   return status === 429 && headers['retry-after'] === undefined && headers['ratelimit-reset'] === undefined;
+}
+
+/** The ids of the persons with a mail address in lower case. */
+export type People = ReadonlyMap<string, readonly number[]>;
+
+/**
+ * Reads the persons of a site: items of a hidden list, whose ids are those of person columns.
+ *
+ * @throws {Failure} as `Client.send`
+ */
+export async function readPeople(site: string, client: Client): Promise<People> {
+  const people = new Map<string, number[]>();
+  for await (const page of itemPages({ site, list: 'User Information List' }, { select: ['EMail'] }, client)) {
+    for (const { id, fields } of page) {
+      const mail = String(fields['EMail'] ?? '').toLowerCase();
+      if (mail === '' || !/^\d+$/.test(id)) continue;
+      people.set(mail, [...(people.get(mail) ?? []), Number(id)]);
+    }
+  }
+  return people;
 }

@@ -5,8 +5,7 @@ import { isObject, type JsonObject } from '../../core/json.ts';
 import type { Client, Operation } from '../client.ts';
 import { parseResponseJson } from '../response.ts';
 import type { ApiRequest } from '../transport.ts';
-import { graphErrors } from './errors.ts';
-import { listPath, sitePath, toRequest } from './items.ts';
+import { graphErrors, listPath, sitePath, toRequest } from './items.ts';
 import { pagesOf } from './pages.ts';
 
 /** Reads a list, or the site of an address in the browser: proof that it exists and that the token may read it. */

@@ -8,10 +8,8 @@ import { type JsonValue, NumberToken, printJson } from '../../core/json.ts';
 import { listNames, nearestName, quoted, shellWord } from '../../core/text.ts';
 import { type FieldForm, type Parsed, parseBoolean, parseJsonText, parseNumber } from '../../core/typed-text.ts';
 import { type Column, columnOfField, fieldName, isReference, isSystemField, takenBy } from './columns.ts';
+import type { People } from './pages.ts';
 import { plainForm } from './read-form.ts';
-
-/** The ids of the persons with a mail address in lower case. */
-export type People = ReadonlyMap<string, readonly number[]>;
 
 export interface FormOptions {
   /** What fields are named by. */

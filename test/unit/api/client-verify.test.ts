@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { Finding } from '../../../src/api/client.ts';
 import type { Attempt, ServiceResponse } from '../../../src/api/transport.ts';
-import type { VerifyingRead, WriteCheck } from '../../../src/api/verify-write.ts';
+import type { VerifyingRead, WriteCheck } from '../../../src/api/client.ts';
 import { Failure, Stopped } from '../../../src/core/errors.ts';
 import { answered, clientWith, lost, operation, requestOf, unreadable } from './client-world.ts';
 
