@@ -202,6 +202,8 @@ const columns = [
   definition('Photo', {}),
   definition('Secret', { text: {} }, { hidden: true }),
   ...Array.from({ length: 13 }, (_, at) => definition(`Shelf${at}`, { lookup: { allowMultipleValues: at === 0 } })),
+  // The name by which Shelf9 would be written.
+  definition('Shelf9LookupId', { text: {} }, { displayName: 'Old' }),
   definition('Status', { choice: { choices: ['New', 'Old'] } }),
   definition('Color', { choice: { choices: ['Red'], allowTextEntry: true } }),
 ];
@@ -343,6 +345,7 @@ describe('--select', () => {
     { select: shelves(13), exit: 2 },
     { select: `${shelves(12)},OwnerLookupId`, exit: 2 },
     { select: `${shelves(12)},Title,Count`, exit: 0 },
+    { select: `${shelves(12)},Shelf9LookupId`, exit: 0 },
   ])('$select', async ({ select, exit }) => {
     await using service = await scriptedService(columnsAnswer, noItems);
     const { exitCode, stderr } = await run(['items', 'list', '--select', select], { env: envOf(service) });

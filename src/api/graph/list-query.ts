@@ -121,8 +121,10 @@ export function checkSelect(select: readonly string[], columns: readonly Column[
   if (columns.some(({ isWritable }) => isWritable)) {
     for (const name of select) if (!isSystemField(name) && !otherNames.has(name)) findColumn(name, '--select', columns);
   }
-  const references = new Set(columns.filter(isReference).map(({ name }) => name));
-  const names = select.filter((name) => references.has(name) || references.has(name.replace(/LookupId$/, '')));
+  const names = select.filter((name) => {
+    const column = columnOfField(name, columns);
+    return column !== undefined && isReference(column);
+  });
   if (names.length <= lookupsMax) return;
   throw new Failure(
     'usage',
