@@ -130,7 +130,7 @@ export interface GivenIds {
   add(id: string): boolean;
 }
 
-/** The result of a write in doubt, or why there is none; `isMissing` if the service shows none. */
+/** The result of a write in doubt, or the reason why it was not found; `isMissing` if the service has no such item. */
 export type Finding<T> =
   | { readonly value: T; readonly reason?: undefined }
   | { readonly isMissing: boolean; readonly reason: string };

@@ -2,7 +2,7 @@
 import { type JsonValue, parseJson } from './json.ts';
 import { quoted } from './text.ts';
 
-/** A value, or why there is none. */
+/** A value, or the problem with its text. */
 export type Parsed = { readonly value: JsonValue; readonly problem?: undefined } | { readonly problem: string };
 
 /** What becomes of the values of a field, where the columns of a list have types. */

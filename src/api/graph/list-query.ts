@@ -71,7 +71,7 @@ type Literal =
   | { readonly literal: string; readonly expected?: never }
   | { readonly literal?: never; readonly expected: string };
 
-/** A literal of OData, quoted unless the column holds numbers. */
+/** A literal of OData: quoted unless it is a number, and without the blanks and exponents that typed text may have. */
 function toLiteral(value: string, { name, type }: Column, form: ListForm): Literal {
   switch (type) {
     case 'number':

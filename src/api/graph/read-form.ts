@@ -92,7 +92,7 @@ export function annotated(fields: Fields, columns: readonly Column[]): Fields {
     const column = columnOfField(field, columns);
     const isId = column !== undefined && isReference(column);
     const value = given === null && isId && column.isMultiple ? [] : given;
-    // Of an unknown type, nobody knows which.
+    // The annotation of an unknown type is unknown.
     if (column === undefined || column.type === 'unknown' || !Array.isArray(value)) return [[field, given] as const];
     const type = isId ? 'Collection(Edm.Int32)' : 'Collection(Edm.String)';
     return [[field + typeSuffix, type] as const, [field, value] as const];

@@ -50,7 +50,7 @@ export class ListForm {
     );
   }
 
-  /** Finds the field for a name as it was typed; or why there is none. */
+  /** Finds the field for a name as it was typed, or the problem with that name. */
   field(typed: string, names = this.#options.names ?? 'internal'): Field {
     let found = this.#fields[names].get(typed);
     if (found === undefined) {
@@ -116,7 +116,7 @@ export class ListForm {
     const written = plainForm(read, this.columns);
     const isWritten = (name: string) => Object.hasOwn(written, name) || Object.hasOwn(written, `${name}LookupId`);
     const others = Object.keys(read).filter((name) => !isWritten(name));
-    // Nobody reads a person by mail.
+    // A mail address was typed: persons are read by id.
     const isTyped = (name: string) => isMail(read[name]) && columnOfField(name, this.columns)?.type === 'personOrGroup';
     const kept = others.filter((name) => isKept(name) || isTyped(name));
     const leftOut = others.filter((name) => !kept.includes(name));
@@ -177,17 +177,14 @@ export class ListForm {
 
   #unknown(typed: string): NameProblem {
     const byDisplay = this.#options.names === 'display';
+    const what = byDisplay ? `no column is displayed as ${quoted(typed)}` : `the list has no column ${quoted(typed)}`;
     const other = this.columns.find(({ name, displayName }) => (byDisplay ? name : displayName) === typed);
     if (other !== undefined) {
-      return byDisplay
-        ? { problem: `no column is displayed as ${quoted(typed)}, but as ${quoted(other.displayName)}` }
-        : {
-            problem: `the list has no column ${quoted(typed)}, but ${other.name} is displayed so (pass that, or --names display)`,
-          };
+      const advice = `${other.name} is displayed so (pass that, or --names display)`;
+      return { problem: `${what}, but ${byDisplay ? `as ${quoted(other.displayName)}` : advice}` };
     }
     const names = this.columns.filter(({ isWritable }) => isWritable).map((column) => this.#typedName(column));
     const nearest = nearestName(typed, names);
-    const what = byDisplay ? `no column is displayed as ${quoted(typed)}` : `the list has no column ${quoted(typed)}`;
     return { problem: nearest === undefined ? what : `${what} (did you mean ${quoted(nearest)}?)` };
   }
 

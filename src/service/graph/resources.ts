@@ -115,7 +115,7 @@ function listId(site: Site, title: string): string {
 /** When sites and lists were created; items have times of their own. */
 const longAgo = '2026-01-01T00:00:00Z';
 
-/** Whoever has the token. */
+/** The application that has the token. */
 const author = { application: { id: guidOf('application'), displayName: 'listctl serve' } };
 const authorId = '6';
 
