@@ -13,19 +13,17 @@ export interface Column {
   readonly displayName: string;
   /** The name of the facet; `unknown` if the definition has none. */
   readonly type: (typeof writableTypes)[number] | (typeof otherTypes)[number];
-  /** Whether an item may have several values. */
   readonly isMultiple: boolean;
   readonly isRequired: boolean;
   readonly isUnique: boolean;
   readonly isIndexed: boolean;
-  /** Whether only the service sets it. */
+  /** Only the service sets it. */
   readonly isReadOnly: boolean;
-  /** Whether Graph can write it: it is not read-only, and of a type that can be written. */
+  /** It is not read-only, and of a type that Graph can write. */
   readonly isWritable: boolean;
   readonly isHidden: boolean;
-  /** Whether the service gives an item a value that has none. */
   readonly hasDefault: boolean;
-  /** Of a choice; undefined if any text is one. */
+  /** Undefined if any text is a choice. */
   readonly choices: readonly string[] | undefined;
 }
 
@@ -50,7 +48,7 @@ const otherTypes = [
   'unknown',
 ] as const;
 
-/** Of each list, by its path. */
+/** By the path of the list. */
 const known = new WeakMap<Client, Map<string, Promise<readonly Column[]>>>();
 
 /**
@@ -114,7 +112,6 @@ export const systemFields: readonly string[] = [
   ...['_*', '@*'],
 ];
 
-/** Whether a field is one of `systemFields`. */
 export function isSystemField(name: string): boolean {
   return /^[_@]/.test(name) || systemFields.includes(name);
 }
@@ -144,7 +141,7 @@ export function takenBy(column: Column, columns: readonly Column[]): Column | un
   return other === column ? undefined : other;
 }
 
-/** What to do about a name that no column has, or none that fits. */
+/** The advice about a name that no column has, or no column that fits. */
 export function columnHint(typed: string, columns: readonly Column[]): string {
   const displayed = columns.find(({ displayName }) => displayName === typed)?.name;
   const names = columns.map(({ name }) => name);
@@ -154,12 +151,12 @@ export function columnHint(typed: string, columns: readonly Column[]): string {
     : `did you mean ${meant}?`;
 }
 
-/** Whether values of a column refer to items or persons, by id. */
+/** Its values are ids of items or persons. */
 export function isReference({ type }: Column): boolean {
   return type === 'lookup' || type === 'personOrGroup';
 }
 
-/** A text as a literal of OData. */
+/** Quotes a string for OData. */
 export function textLiteral(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }

@@ -1,4 +1,4 @@
-/** What has changed in a list since an earlier listing ("listItem: delta"). */
+/** The changes of a list since an earlier listing ("listItem: delta"). */
 import { Failure } from '../../core/errors.ts';
 import { type Item, isDeleted, type ListRef } from '../../core/item.ts';
 import { isObject, type JsonObject, parseJson, printJson } from '../../core/json.ts';
@@ -18,7 +18,7 @@ export interface Changes {
   items(): Iterable<Item>;
   /** The path that lists what changes from now on. */
   readonly mark: string;
-  /** Whether the service no longer knows the changes since the mark, so that these are all items. */
+  /** The service no longer knows the changes since the mark: these are all items. */
   readonly isResynced: boolean;
 }
 
@@ -68,7 +68,10 @@ async function collect(pages: Pages<Item>) {
   for (;;) {
     const page = await pages.next();
     if (page.done === true) {
-      if (page.value === undefined) throw noDeltaLink();
+      if (page.value === undefined) {
+        const reason = 'the last page has neither "@odata.nextLink" nor "@odata.deltaLink"';
+        throw new Failure('refused', `cannot list changes: ${reason}`);
+      }
       return { items: () => lastOnes(spool.lines(), lastAt), mark: page.value };
     }
     for (const { id, members } of page.value) {
@@ -91,13 +94,6 @@ function* lastOnes(lines: Iterable<string>, lastAt: ReadonlyMap<string | number,
 /** A number takes half the memory of its digits. */
 function keyOf(id: string): string | number {
   return /^[1-9]\d{0,8}$/.test(id) ? Number(id) : id;
-}
-
-function noDeltaLink(): Failure {
-  return new Failure(
-    'refused',
-    'cannot list changes: the last page has neither "@odata.nextLink" nor "@odata.deltaLink"',
-  );
 }
 
 /** The token of the mark is too old, or the list is another one than it was. */

@@ -18,7 +18,7 @@ export interface KeyField {
   /** The internal name. */
   readonly column: string;
   /**
-   * What it allows: with unique values a create may be sent again, with an index it can be looked up, and without one it
+   * With unique values a create may be sent again, with an index it can be looked up, and without one it
    * stays in doubt.
    */
   readonly promise: 'unique' | 'indexed' | 'none';
@@ -30,11 +30,7 @@ export interface KeyField {
  * @throws {Failure} usage, if no key can be written into it; as `Client.send`
  */
 export async function readKeyField(name: string, list: ListRef, client: Client): Promise<KeyField> {
-  return toKeyField(name, await readColumns(list, client));
-}
-
-/** @throws {Failure} usage, if no key can be written into the column */
-function toKeyField(name: string, columns: readonly Column[]): KeyField {
+  const columns = await readColumns(list, client);
   const column = columns.find((each) => each.name === name);
   if (column === undefined)
     throw unusable(name, 'no column has this internal name, which --names does not change', columnHint(name, columns));
@@ -53,7 +49,7 @@ function unusable(name: string, reason: string, hint = 'pass a text column'): Fa
   return new Failure('usage', `invalid --key-field "${name}": ${reason}`, { hint: `${hint}; nothing was sent` });
 }
 
-/** What is said of a key field before the first request. */
+/** The notice about a key field before the first request. */
 export function promiseText({ column, promise }: KeyField): string {
   const what = 'a create of unknown outcome';
   switch (promise) {
@@ -69,7 +65,7 @@ export function promiseText({ column, promise }: KeyField): string {
 /** The most characters of a single line of text. */
 const keyLengthMax = 255;
 
-/** Why a value cannot be a key; undefined if it can. SharePoint may not return blanks at its ends as they were sent. */
+/** The reason why a value cannot be a key; undefined if it can. SharePoint may not return blanks at its ends as they were sent. */
 export function keyProblem(key: JsonValue): string | undefined {
   if (typeof key !== 'string') return 'is not a string';
   if (/\p{Cc}/u.test(key)) return 'has control characters';
@@ -114,7 +110,6 @@ function createOperation(
   return { ...operation, purpose, lookUp, isRepeatable: true, mayExist, check: () => faultCheck(lookUp()) };
 }
 
-/** The fields of an item, with its key. */
 function withKey(fields: Fields, column: string, key: string): Fields {
   return ownField(fields, column) === key ? fields : objectFrom([...Object.entries(fields), [column, key]]);
 }
@@ -142,7 +137,7 @@ const foundMax = 5;
 interface SoughtKey {
   readonly column: string;
   readonly key: string;
-  /** Whether an item with the key can be that of the create. */
+  /** Decides whether an item with the key can be that of the create. */
   readonly isOwn?: ((item: Item) => boolean) | undefined;
 }
 

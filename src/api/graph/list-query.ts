@@ -1,4 +1,4 @@
-/** What `items list` is asked for, `--where` and `--select`, checked by the columns of the list. */
+/** `--where` and `--select` of `items list`, checked by the columns of the list. */
 import { Failure } from '../../core/errors.ts';
 import type { ListRef } from '../../core/item.ts';
 import type { Client } from '../client.ts';
@@ -16,12 +16,6 @@ import {
 import { readPeople } from './pages.ts';
 import { ListForm } from './write-form.ts';
 
-/** `COLUMN=VALUE` */
-interface Equality {
-  readonly column: string;
-  readonly value: string;
-}
-
 /**
  * The filter for items with all of these values, each in the form that the type of its column needs. Persons by mail
  * address are looked up.
@@ -29,7 +23,7 @@ interface Equality {
  * @throws {Failure} usage, for an unknown column, or a value that its column cannot have; as `Client.send`
  */
 export async function equalityFilter(
-  conditions: readonly Equality[],
+  conditions: readonly { readonly column: string; readonly value: string }[],
   columns: readonly Column[],
   { site }: Pick<ListRef, 'site'>,
   client: Client,
@@ -37,14 +31,14 @@ export async function equalityFilter(
   // What only the service sets can be compared.
   const compared = columns.map((column) => ({ ...column, isReadOnly: false }));
   const form = new ListForm(compared, {}, () => readPeople(site, client));
-  const make = () => conditions.map((condition) => comparison(condition, form)).join(' and ');
+  const make = () => conditions.map(({ column, value }) => comparison(column, value, form)).join(' and ');
   const filter = make();
   if (!form.isIncomplete) return filter;
   await form.complete();
   return make();
 }
 
-function comparison({ column: typed, value }: Equality, form: ListForm): string {
+function comparison(typed: string, value: string, form: ListForm): string {
   const column = findColumn(typed === 'id' ? 'ID' : typed, '--where', form.columns);
   const taken = takenBy(column, form.columns);
   if (taken !== undefined) {
@@ -62,17 +56,17 @@ function comparison({ column: typed, value }: Equality, form: ListForm): string 
     // Microsoft documents no condition for empty values of list items.
     throw problem('expected a value', `for items without one, try --filter "fields/${field} eq null"`);
   }
-  const { literal, expected } = toLiteral(value, column, form);
-  if (literal === undefined) throw problem(expected);
-  return `fields/${field} eq ${literal}`;
+  const made = toLiteral(value, column, form);
+  if ('expected' in made) throw problem(made.expected);
+  return `fields/${field} eq ${made.literal}`;
 }
 
-type Literal =
-  | { readonly literal: string; readonly expected?: never }
-  | { readonly literal?: never; readonly expected: string };
-
 /** A literal of OData: quoted unless it is a number, and without the blanks and exponents that typed text may have. */
-function toLiteral(value: string, { name, type }: Column, form: ListForm): Literal {
+function toLiteral(
+  value: string,
+  { name, type }: Column,
+  form: ListForm,
+): { readonly literal: string } | { readonly expected: string } {
   switch (type) {
     case 'number':
     case 'currency':
@@ -129,8 +123,6 @@ export function checkSelect(select: readonly string[], columns: readonly Column[
   throw new Failure(
     'usage',
     `--select has ${names.length} lookup columns, more than ${lookupsMax}: ${names.join(', ')}`,
-    {
-      hint: 'Microsoft Graph would leave out the others; list them with a second command',
-    },
+    { hint: 'Microsoft Graph would leave out the others; list them with a second command' },
   );
 }

@@ -1,5 +1,6 @@
 /** Sites and lists of Microsoft Graph: their addresses in the browser, their names and their ids. */
 import { Failure } from '../../core/errors.ts';
+import { attempt } from '../../core/files.ts';
 import { isWebAddress, type ListRef } from '../../core/item.ts';
 import { isObject, type JsonObject } from '../../core/json.ts';
 import type { Client, Operation } from '../client.ts';
@@ -34,13 +35,8 @@ export function parseListAddress(text: string): {
   readonly path: string;
 } {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const names =
-    url === undefined
-      ? []
-      : url.pathname
-          .split('/')
-          .filter((name) => name !== '')
-          .map(decodeOrKeep);
+  const segments = url?.pathname.split('/').filter((name) => name !== '') ?? [];
+  const names = segments.map(decodeOrKeep);
   // A site may be named so, too: /sites/lists/Lists/Books.
   const first = /^(sites|teams|personal)$/i.test(names[0] ?? '') ? 2 : 0;
   const at = names.findIndex((name, index) => index >= first && name.toLowerCase() === 'lists');
@@ -70,7 +66,6 @@ export function graphAddress(host: string): string | undefined {
   return clouds[host.slice(host.indexOf('.') + 1)];
 }
 
-/** Whether it is a host of Microsoft Graph. */
 export function isGraphHost(host: string): boolean {
   return Object.values(clouds).some((url) => new URL(url).host === host);
 }
@@ -119,11 +114,7 @@ function isPath(webUrl: string, path: string): boolean {
 }
 
 function decodeOrKeep(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return attempt(() => decodeURIComponent(text)) ?? text;
 }
 
 async function readId(path: string, what: string, client: Client): Promise<string> {

@@ -7,7 +7,7 @@ import { type Fields, isSameField, ownField } from '../../core/item.ts';
 import { isObject, type JsonValue, NumberToken, objectFrom } from '../../core/json.ts';
 import { type Column, columnOfField, fieldName, isReference, isSystemField, takenBy } from './columns.ts';
 
-const typeSuffix = '@odata.type';
+export const typeSuffix = '@odata.type';
 
 /**
  * The fields that can be written, by the names and with the values that are written, without annotations: what a person
@@ -56,7 +56,7 @@ export function namedForm(fields: Fields, names: Iterable<string>, columns: read
   return objectFrom(members.filter((member): member is readonly [string, JsonValue] => member[1] !== undefined));
 }
 
-/** Whether fields that were read can be what became of those that were sent. */
+/** Compares fields that were read with those that were sent: the service may have changed them in known ways. */
 export function mayBeSent(read: Fields, sent: Fields, columns: readonly Column[]): boolean {
   const names = Object.keys(sent).filter((name) => !name.includes('@'));
   const found = namedForm(read, names, columns);
@@ -66,7 +66,7 @@ export function mayBeSent(read: Fields, sent: Fields, columns: readonly Column[]
   });
 }
 
-/** The most that the zone of a site moves a time that is sent without one. */
+/** The most by which the zone of a site moves a time that is sent without one. */
 const zoneSecondsMax = 14 * 3600;
 
 /** SharePoint may read a date in the zone of the site, trim a text, make it HTML, and fill in a default. */
@@ -94,13 +94,16 @@ export function annotated(fields: Fields, columns: readonly Column[]): Fields {
     const value = given === null && isId && column.isMultiple ? [] : given;
     // The annotation of an unknown type is unknown.
     if (column === undefined || column.type === 'unknown' || !Array.isArray(value)) return [[field, given] as const];
-    const type = isId ? 'Collection(Edm.Int32)' : 'Collection(Edm.String)';
-    return [[field + typeSuffix, type] as const, [field, value] as const];
+    return [[field + typeSuffix, collectionType(column)] as const, [field, value] as const];
   });
   return objectFrom(members);
 }
 
-/** Whether a value that was read is written back. */
+/** The annotation of several values of a column. */
+export function collectionType(column: Column): string {
+  return isReference(column) ? 'Collection(Edm.Int32)' : 'Collection(Edm.String)';
+}
+
 export function isWrittenBack(column: Column): boolean {
   return column.isWritable && !isHiddenNote(column);
 }
@@ -143,7 +146,7 @@ function idOf(value: JsonValue): number | undefined {
 }
 
 /**
- * Whether two values of a column are the same, each in the form in which it is read or written; an absent one equals null.
+ * Compares two values of a column, each in the form in which it is read or written; an absent one equals null.
  * Dates are compared as instants by the second, numbers as doubles, lookups by id, and several values as sets.
  */
 export function sameValue(column: Column, one: JsonValue | undefined, other: JsonValue | undefined): boolean {

@@ -7,18 +7,17 @@ import { type Fields, ownField } from '../../core/item.ts';
 import { type JsonValue, NumberToken, printJson } from '../../core/json.ts';
 import { listNames, nearestName, quoted, shellWord } from '../../core/text.ts';
 import { type FieldForm, type Parsed, parseBoolean, parseJsonText, parseNumber } from '../../core/typed-text.ts';
-import { type Column, columnOfField, fieldName, isReference, isSystemField, takenBy } from './columns.ts';
+import { type Column, columnOfField, fieldName, isSystemField, takenBy } from './columns.ts';
 import type { People } from './pages.ts';
-import { plainForm } from './read-form.ts';
+import { collectionType, plainForm, typeSuffix } from './read-form.ts';
 
 export interface FormOptions {
-  /** What fields are named by. */
   readonly names?: 'internal' | 'display' | undefined;
   /** Divides a text into several values; without it, they are a JSON array. */
   readonly split?: string | undefined;
   /** The decimal separator of numbers in texts. */
   readonly decimal?: '.' | ',' | undefined;
-  /** What to do about a decimal comma, where `decimal` cannot be given. */
+  /** The advice about a decimal comma, where `decimal` cannot be given. */
   readonly commaAdvice?: string | undefined;
   /** The internal names of columns that get a value elsewhere. */
   readonly filled?: readonly string[] | undefined;
@@ -28,9 +27,8 @@ type NameProblem = { readonly problem: string };
 
 type Field = FieldForm | NameProblem;
 
-/** One for each column that is named, however many rows there are. */
+/** Makes one form for each name that was typed, however many rows there are. */
 export class ListForm {
-  /** Those of the list. */
   readonly columns: readonly Column[];
   readonly #options: FormOptions;
   readonly #required: readonly Column[];
@@ -130,7 +128,7 @@ export class ListForm {
     };
   }
 
-  /** Whether values were made that need `complete` first: they have to be made again after it. */
+  /** Values were made that need `complete` first, and have to be made again after it. */
   get isIncomplete(): boolean {
     return this.#needsPeople && this.#people === undefined;
   }
@@ -163,7 +161,7 @@ export class ListForm {
       };
     }
     if (!column.isMultiple) return { name, put: putAs(name), ...this.#single(column) };
-    const odataType = isReference(column) ? 'Collection(Edm.Int32)' : 'Collection(Edm.String)';
+    const odataType = collectionType(column);
     return { name, put: putAs(name, odataType), odataType, ...this.#several(column) };
   }
 
@@ -189,8 +187,7 @@ export class ListForm {
   }
 
   #single(column: Column): ValueForm {
-    const { isValid, expected } = jsonForms[column.type];
-    const checked = (value: JsonValue): Parsed => (isValid(value) ? { value } : notA(printJson(value), expected));
+    const checked = (value: JsonValue) => checkJson(value, column);
     const nullable = (check: (value: JsonValue) => Parsed) => (value: JsonValue) =>
       value === null ? { value } : check(value);
     const { decimal = '.', commaAdvice } = this.#options;
@@ -222,18 +219,17 @@ export class ListForm {
 
   /** A value of a choice, lookup or person, which may be one of several. */
   #element(column: Column): ValueForm {
-    const { isValid, expected } = jsonForms[column.type];
     if (column.type === 'choice') {
       const check = (value: string) => choiceOf(value, column);
       return {
         fromText: check,
-        fromJson: (value) => (typeof value === 'string' ? check(value) : notA(printJson(value), expected)),
+        fromJson: (value) => (typeof value === 'string' ? check(value) : checkJson(value, column)),
       };
     }
     const isPerson = column.type === 'personOrGroup';
     const fromJson = (value: JsonValue): Parsed => {
       if (isPerson && isMail(value)) return this.#person(value.trim());
-      return isValid(value) ? { value } : notA(printJson(value), expected);
+      return checkJson(value, column);
     };
     const fromText = (text: string) => {
       const trimmed = text.trim();
@@ -285,8 +281,6 @@ export class ListForm {
 
 type ValueForm = Pick<FieldForm, 'textProblem' | 'fromText' | 'fromJson'>;
 
-const typeSuffix = '@odata.type';
-
 /** An annotation goes before its value (OData JSON Format 4.01, section 4.5). */
 function putAs(name: string, odataType?: string): FieldForm['put'] {
   return (fields, value) => {
@@ -311,7 +305,7 @@ const unwritable: Readonly<Partial<Record<Column['type'], string>>> = {
   contentApprovalStatus: 'an approval status',
 };
 
-/** Why a column cannot be written; undefined if it can. */
+/** The reason why a column cannot be written; undefined if it can. */
 function refusalOf({ type, isReadOnly }: Column, typed: string): string | undefined {
   if (isReadOnly) return `only the service sets ${quoted(typed)}`;
   const kind = unwritable[type];
@@ -324,16 +318,14 @@ interface JsonForm {
   readonly expected: string;
 }
 
-const isAnything: JsonForm = { isValid: () => true, expected: 'a value' };
 const isNumber: JsonForm = {
   isValid: (value) => Number.isFinite(value instanceof NumberToken ? Number(value.digits) : value),
   expected: 'a number',
 };
 const isText: JsonForm = { isValid: (value) => typeof value === 'string', expected: 'a string' };
 
-const jsonForms: Readonly<Record<Column['type'], JsonForm>> = {
-  text: isText,
-  choice: isText,
+/** Of the types whose values are not any string. */
+const jsonForms: Readonly<Partial<Record<Column['type'], JsonForm>>> = {
   number: isNumber,
   currency: isNumber,
   boolean: { isValid: (value) => typeof value === 'boolean', expected: 'true or false' },
@@ -343,14 +335,12 @@ const jsonForms: Readonly<Record<Column['type'], JsonForm>> = {
   },
   lookup: { isValid: isId, expected: 'an id (expected a number, such as 7)' },
   personOrGroup: { isValid: isId, expected: 'a person (expected a mail address, or an id such as 7)' },
-  calculated: isAnything,
-  hyperlinkOrPicture: isAnything,
-  term: isAnything,
-  thumbnail: isAnything,
-  geolocation: isAnything,
-  contentApprovalStatus: isAnything,
-  unknown: isAnything,
 };
+
+function checkJson(value: JsonValue, { type }: Column): Parsed {
+  const { isValid, expected } = jsonForms[type] ?? isText;
+  return isValid(value) ? { value } : notA(printJson(value), expected);
+}
 
 function isMail(value: JsonValue | undefined): value is string {
   return typeof value === 'string' && value.includes('@');
@@ -363,7 +353,7 @@ function isId(value: JsonValue): boolean {
 const dateForm =
   /^(\d{4})-(\d\d)-(\d\d)(T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,7})?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)?)?$/;
 
-/** Whether it is a date of the calendar, perhaps with time and zone (ISO 8601). */
+/** A date of the calendar, with or without time and zone (ISO 8601). */
 function isDate(text: string): boolean {
   const [, year, month, day] = (dateForm.exec(text) ?? []).map(Number);
   if (year === undefined || month === undefined || day === undefined) return false;
