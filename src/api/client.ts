@@ -12,6 +12,7 @@ import {
   unusableResponse,
 } from './failures.ts';
 import {
+  type Budget,
   delayMs,
   type FailureScope,
   isDoubtful,
@@ -65,7 +66,7 @@ class ServiceClock {
   }
 }
 
-/** How one kind of service words the operations on items: what is sent, and what the responses mean. */
+/** The operations on items as one kind of service has them: their requests, and the meaning of the responses. */
 export interface ItemOperations {
   /** @param given the ids that other creates of the run returned: a response with one of them belongs to another request */
   create(list: ListRef, fields: Fields, idempotencyKey: string | undefined, given?: GivenIds): Operation<Item>;
@@ -103,7 +104,7 @@ export interface Operation<T> {
   readonly check?: (() => WriteCheck<T>) | undefined;
   /** Undefined for those of docs/decisions.md. */
   readonly errors?: ErrorWording | undefined;
-  /** How long ago an earlier process may have sent the same request without learning its outcome. */
+  /** The time since an earlier process may have sent the same request without learning its outcome. */
   readonly sentMsAgo?: number | undefined;
   /** The service refuses a repeat of a create that it has applied, so that it may be sent again (keys-6). */
   readonly isRepeatable?: boolean | undefined;
@@ -117,7 +118,7 @@ export interface Operation<T> {
 export interface WriteCheck<T> {
   /** Returns the read, if this response to the write allows one. A `Location` outside of `address` proves nothing. */
   readonly findRead: (head: ResponseHead, address: string) => VerifyingRead<T> | undefined;
-  /** Whether a different item proves that the write was not applied. */
+  /** A different item proves that the write was not applied. */
   readonly mayDisprove: boolean;
 }
 
@@ -134,12 +135,6 @@ export interface GivenIds {
 export type Finding<T> =
   | { readonly value: T; readonly reason?: undefined }
   | { readonly isMissing: boolean; readonly reason: string };
-
-/** The rest of a client's budget, in units of the service's own, until it is full again. */
-export interface Budget {
-  readonly remaining: number;
-  readonly resetMs: number;
-}
 
 export interface RequestAttempts<T> {
   /** Sends the request once more. Never rejects. Not to be called after the outcome is known. */
@@ -191,7 +186,7 @@ export interface AttemptReport {
   readonly waitMs: number | undefined;
 }
 
-/** How long a command waits for the response to a write that was sent before a stop. */
+/** The time that a command waits for the response to a write that was sent before a stop. */
 export const stopGraceMs = 2000;
 
 export function createClient(transport: Transport, options: ClientOptions): Client {
@@ -264,7 +259,7 @@ class Attempts<T> implements RequestAttempts<T> {
   /** The attempts that may have applied the write, and those of them with status 500. */
   #doubts = 0;
   #faults = 0;
-  /** Why the last look-up did not settle it. */
+  /** The reason why the last look-up did not settle it. */
   #notFound: string | undefined;
 
   constructor(operation: Operation<T>, shared: Shared) {
@@ -376,7 +371,7 @@ class Attempts<T> implements RequestAttempts<T> {
     return this.#method === 'POST' && 'idempotency-key' in this.#operation.request.headers;
   }
 
-  /** Whether the service may have forgotten the key of a create in doubt after the wait (keys-3). */
+  /** After the wait the service may have forgotten the key of a create in doubt (keys-3). */
   #isKeyOld(waitMs: number): boolean {
     if (!this.isInDoubt || !this.#hasKey) return false;
     const { sentMsAgo = 0 } = this.#operation;
@@ -444,7 +439,7 @@ class Attempts<T> implements RequestAttempts<T> {
     return { isDone: false, outcome, service, tookMs, waitMs: undefined, isRetryAfter: false, scope: 'row', failure };
   }
 
-  /** Whether a create that is not there was not applied: a repeat was refused, or the service failed each time. */
+  /** A create that was not found was not applied if a repeat was refused, or the service failed each time. */
   #isDisproved(): boolean {
     return this.#last?.attempt.response?.status === 400 || (this.#doubts === this.#faults && this.#faults > 1);
   }
@@ -498,7 +493,6 @@ function isNotFound(head: ResponseHead): boolean {
   return (head.status === 404 || head.status === 410) && !isHtml(head);
 }
 
-/** Why a look-up was of no use; a stop has no words. */
 function unreadReason(error: unknown): string {
   return error instanceof Failure ? error.message : 'the look-up was stopped';
 }
@@ -511,7 +505,7 @@ const earlierProcess: Omit<Doubt, 'times'> = {
 /** Stands for the response to a DELETE that an earlier attempt applied. */
 const noContent: ServiceResponse = { status: 204, headers: {}, body: new Uint8Array() };
 
-/** Whether a retry would get the same unusable 2xx; one that is neither HTML nor JSON may have been truncated. */
+/** A retry would get the same unusable 2xx; one that is neither HTML nor JSON may have been truncated. */
 function isFinal(method: Method, response: ServiceResponse): boolean {
   return isHtml(response) || (isRead(method) && (response.unreadable !== undefined || isJson(response)));
 }

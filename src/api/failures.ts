@@ -1,17 +1,11 @@
 /** Converts attempts without success to failures. */
 import { Failure, type FailureDetails, type FailureKind, type Outcome } from '../core/errors.ts';
 import type { ItemRef, ListRef } from '../core/item.ts';
+import { isDoubtful } from './outcome.ts';
 import { isHtml, parseServiceError, type ServiceError } from './response.ts';
-import {
-  type ApiRequest,
-  type Attempt,
-  isRead,
-  type Method,
-  type ServiceResponse,
-  type TransportError,
-} from './transport.ts';
+import type { ApiRequest, Attempt, Method, ServiceResponse, TransportError } from './transport.ts';
 
-/** How one kind of service words its errors, where that is more than a status. */
+/** The errors of one kind of service, where they have more meaning than a status. */
 export interface ErrorWording {
   /** Statuses after which the next attempt needs another connection. */
   readonly freshAfter: readonly number[];
@@ -20,8 +14,8 @@ export interface ErrorWording {
   kind(response: ServiceResponse): FailureKind | undefined;
   hint(response: ServiceResponse, method: Method): string | undefined;
   /**
-   * What a response means for the next attempt, where its status does not say it: `throttled`, `retryable` and `final`
-   * were not applied.
+   * The meaning of a response for the next attempt, where its status does not have it: `throttled`, `retryable` and
+   * `final` were not applied.
    */
   meaning(request: ApiRequest, response: ServiceResponse): 'throttled' | 'retryable' | 'final' | undefined;
 }
@@ -32,11 +26,11 @@ export interface Purpose {
   readonly task: string;
   /** `item "17" of list "tasks" of site "home"` */
   readonly target: string;
-  /** Where the target is, if it is one of several: `list "tasks" of site "home"`. */
+  /** The place of the target, if it is one of several: `list "tasks" of site "home"`. */
   readonly place?: string | undefined;
   readonly id?: string | undefined;
   readonly idempotencyKey?: string | undefined;
-  /** What to do about a create in doubt, if not by its key. */
+  /** The advice about a create in doubt, if it is not to use its key. */
   readonly doubtHint?: string | undefined;
 }
 
@@ -83,7 +77,7 @@ const failureKinds: Readonly<Record<number, FailureKind>> = {
 
 /** The failure of a request that was not applied, or of a read, after a number of attempts. */
 export function toFailure(context: RequestContext, attempt: Attempt, outcome: Outcome, times = 1): Failure {
-  if (outcome === 'unknown' && !isRead(context.method)) return inDoubt(context, { attempt, times });
+  if (isDoubtful(context.method, outcome)) return inDoubt(context, { attempt, times });
   if (attempt.error) return transportFailure(context, attempt.error, outcome, times);
   return refusal(context, attempt.response, outcome, times);
 }
@@ -119,7 +113,7 @@ export interface Doubt {
   readonly times: number;
   /** The service may have forgotten the key. */
   readonly isKeyOld?: boolean;
-  /** Why a look-up did not settle it. */
+  /** The reason why a look-up did not settle it. */
   readonly notFound?: string | undefined;
 }
 

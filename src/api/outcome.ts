@@ -39,11 +39,11 @@ export interface RetryPolicy {
 /** retries-2, retries-4 */
 export const defaultRetries: RetryPolicy = { retries: 4, maxWaitMs: 180_000 };
 
-/** How long a create may be retried with its key (keys-3). */
+/** The time within which a create may be retried with its key (keys-3). */
 export const keyWindowMs = 23 * 3_600_000;
 
 /**
- * Whether the request may be retried (retries-1); `isRepeatable` if the service honors its idempotency key, or refuses a
+ * Decides whether the request may be retried (retries-1); `isRepeatable` if the service honors its idempotency key, or refuses a
  * repeat:
  *
  * |                   | not sent | 429, 408, 425, 503 with Retry-After | 500, 502, 503, 504 | no response, or a broken one |
@@ -96,7 +96,7 @@ export function delayMs(
   return Math.max(100, Math.ceil(ms));
 }
 
-/** Whether a write may or may not have taken effect. */
+/** A write that may or may not have taken effect. */
 export function isDoubtful(method: Method, outcome: Outcome): boolean {
   return outcome === 'unknown' && !isRead(method);
 }
@@ -145,11 +145,17 @@ export function retryAfterMs({ headers }: ResponseHead, nowMs: number, wasThrott
   return longestMs > 0 ? longestMs : undefined;
 }
 
+/** The rest of the client's budget, in units of the service's own, and the time until it is full again. */
+export interface Budget {
+  readonly remaining: number;
+  readonly resetMs: number;
+}
+
 /**
- * The rest of the client's budget and the time until it is full again, in milliseconds (`RateLimit-Remaining` and
- * `RateLimit-Reset`, which SharePoint sends once 80 % of it are used); undefined if either is missing.
+ * Reads `RateLimit-Remaining` and `RateLimit-Reset`, which SharePoint sends once 80 % of the budget are used; undefined
+ * if either is missing.
  */
-export function toBudget({ headers }: ResponseHead): { remaining: number; resetMs: number } | undefined {
+export function toBudget({ headers }: ResponseHead): Budget | undefined {
   const remaining = headers['ratelimit-remaining'];
   if (remaining === undefined || !/^\d{1,15}$/.test(remaining)) return undefined;
   const resetMs = parseReset(headers['ratelimit-reset'] ?? '');

@@ -33,7 +33,7 @@ export function proxyVariable({ protocol }: URL, env: Host['env']): string | und
 }
 
 /**
- * Whether NO_PROXY lists the URL: `*`; a host or a suffix of it, with or without `.` or `*.` before it; an IP address,
+ * Decides whether NO_PROXY lists the URL: `*`; a host or a suffix of it, with or without `.` or `*.` before it; an IP address,
  * IPv6 with or without brackets; each optionally with `:port`.
  */
 export function isExempt(base: URL, list: string): boolean {

@@ -88,7 +88,7 @@ export function bareItem(id: string, etag?: string): Item {
   return { id, fields: objectFrom([]), members: objectFrom([['id', id]]), etag };
 }
 
-/** What an error response says. Its texts are without the token, but not safe to print yet. */
+/** The content of an error response: without the token, but not safe to print yet. */
 export interface ServiceError {
   readonly text: string | undefined;
   readonly code: string | undefined;

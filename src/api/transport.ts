@@ -27,7 +27,7 @@ export interface ResponseHead {
 /** A complete response; the body of an error is cut at 64 KiB. */
 export interface ServiceResponse extends ResponseHead {
   readonly body: Uint8Array;
-  /** Why the body cannot be decoded; it is empty then. */
+  /** The reason why the body cannot be decoded; it is empty then. */
   readonly unreadable?: string | undefined;
   readonly connection?: { drop(): void };
 }
@@ -78,7 +78,7 @@ export interface Transport {
   send(request: ApiRequest, limits: AttemptLimits): Promise<Attempt>;
   /** Removes the token, which a response may have repeated, from a string. */
   readonly hide: (text: string) => string;
-  /** What to do about the token, after a response with 401. */
+  /** The advice about the token, after a response with 401. */
   readonly tokenHint?: () => string | undefined;
   /** Closes sockets and files; requests in flight are cut off. */
   close(): Promise<void>;

@@ -1,5 +1,5 @@
 /** The pace of a run: its concurrency, its rate, and its pauses and outages. */
-import type { Budget } from '../api/client.ts';
+import type { Budget } from '../api/outcome.ts';
 import { ConcurrencySearch, RateSearch } from './pace-search.ts';
 import { RateBudget, ThrottleShare } from './service-limits.ts';
 

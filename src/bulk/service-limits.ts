@@ -1,5 +1,5 @@
 /** What the responses of a service say of its limits: budgets and throttles. Times are those that the caller passes. */
-import type { Budget } from '../api/client.ts';
+import type { Budget } from '../api/outcome.ts';
 
 /** The part of the rest that is spent: other clients may share it. */
 const spent = 0.97;
