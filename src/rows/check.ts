@@ -1,3 +1,4 @@
+/** Checks the rows of a file, and words what is wrong with them. */
 import { createHash } from 'node:crypto';
 import { readSync } from 'node:fs';
 import { Failure } from '../core/errors.ts';
@@ -5,48 +6,6 @@ import { countOf, countText } from '../core/text.ts';
 import { type Input, isGzip, nameOf } from './input.ts';
 import type { RowsFile } from './read.ts';
 import type { BadRow, Row, RowFault } from './types.ts';
-
-const blockBytes = 65_536;
-/** The most bytes of a line that are read. */
-const prefixBytesMax = 1_048_576;
-
-/** Finds the byte offset of each bad row's column in a file in UTF-8, except gzip. */
-async function bytePlaces(input: Input, bad: readonly BadRow[]): Promise<ReadonlyMap<BadRow, number>> {
-  const places = new Map<BadRow, number>();
-  if (bad.length === 0 || (await isGzip(input))) return places;
-  const starts = lineStarts(input, new Set(bad.map(({ line }) => line)));
-  for (const row of bad) {
-    const start = starts.get(row.line);
-    if (start !== undefined) places.set(row, start + prefixBytes(input, start, (row.column ?? 1) - 1));
-  }
-  return places;
-}
-
-/** Finds the offsets of lines; a byte order mark is not part of the first one. */
-function lineStarts({ descriptor }: Input, lines: ReadonlySet<number>): ReadonlyMap<number, number> {
-  const starts = new Map<number, number>();
-  const block = Buffer.alloc(blockBytes);
-  let line = 1;
-  for (let position = 0; ; ) {
-    const length = readSync(descriptor, block, 0, blockBytes, position);
-    if (position === 0) starts.set(1, block.subarray(0, 3).equals(mark) ? mark.length : 0);
-    if (length === 0 || line > Math.max(...lines)) return starts;
-    for (let at = block.indexOf(0x0a); at !== -1 && at < length; at = block.indexOf(0x0a, at + 1)) {
-      line += 1;
-      if (lines.has(line)) starts.set(line, position + at + 1);
-    }
-    position += length;
-  }
-}
-
-const mark = Buffer.from([0xef, 0xbb, 0xbf]);
-
-/** The number of bytes of a number of UTF-16 units. */
-function prefixBytes({ descriptor }: Input, start: number, units: number): number {
-  const bytes = Buffer.alloc(Math.min(units * 3, prefixBytesMax));
-  const length = readSync(descriptor, bytes, 0, bytes.length, start);
-  return Buffer.byteLength(bytes.toString('utf8', 0, length).slice(0, units));
-}
 
 /** The rows of a file, counted over all shards unless named otherwise. */
 export interface Check {
@@ -105,10 +64,45 @@ export async function checkRows(
   };
 }
 
+/** Adds the byte of each row's column, in a file of JSON in UTF-8, except gzip. */
 async function placed({ input, format, options }: RowsFile, bad: readonly BadRow[]): Promise<readonly BadRow[]> {
-  if ((format !== 'json' && format !== 'jsonl') || options.encoding !== undefined) return bad;
-  const places = await bytePlaces(input, bad);
-  return bad.map((row) => ({ ...row, byte: places.get(row) }));
+  const isJson = format === 'json' || format === 'jsonl';
+  if (!isJson || options.encoding !== undefined || bad.length === 0 || (await isGzip(input))) return bad;
+  const starts = lineStarts(input, new Set(bad.map(({ line }) => line)));
+  return bad.map((row) => {
+    const start = starts.get(row.line);
+    return start === undefined ? row : { ...row, byte: start + prefixBytes(input, start, (row.column ?? 1) - 1) };
+  });
+}
+
+const blockBytes = 65_536;
+/** The most bytes of a line that are read. */
+const prefixBytesMax = 1_048_576;
+
+/** Finds the offsets of lines; a byte order mark is not part of the first one. */
+function lineStarts({ descriptor }: Input, lines: ReadonlySet<number>): ReadonlyMap<number, number> {
+  const starts = new Map<number, number>();
+  const block = Buffer.alloc(blockBytes);
+  let line = 1;
+  for (let position = 0; ; ) {
+    const length = readSync(descriptor, block, 0, blockBytes, position);
+    if (position === 0) starts.set(1, block.subarray(0, 3).equals(mark) ? mark.length : 0);
+    if (length === 0 || line > Math.max(...lines)) return starts;
+    for (let at = block.indexOf(0x0a); at !== -1 && at < length; at = block.indexOf(0x0a, at + 1)) {
+      line += 1;
+      if (lines.has(line)) starts.set(line, position + at + 1);
+    }
+    position += length;
+  }
+}
+
+const mark = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** The number of bytes of a number of UTF-16 units. */
+function prefixBytes({ descriptor }: Input, start: number, units: number): number {
+  const bytes = Buffer.alloc(Math.min(units * 3, prefixBytesMax));
+  const length = readSync(descriptor, bytes, 0, bytes.length, start);
+  return Buffer.byteLength(bytes.toString('utf8', 0, length).slice(0, units));
 }
 
 /** The failure of a file with bad rows; about the row if there is only one. */

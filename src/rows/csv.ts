@@ -29,7 +29,7 @@ const quote = 0x22;
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
-/** How the cells of a record are read. */
+/** The syntax of the cells of a record. */
 export interface CellSyntax {
   /** False if quotes are ordinary characters. */
   readonly quotes?: boolean | undefined;
@@ -44,7 +44,7 @@ export class CsvSplitter {
   /** The text of a record that has not ended, as far as it was read, and the state at its end. */
   #begun = '';
   #state = atField;
-  /** Whether it has more than a line end. */
+  /** It has more than a line end. */
   #hasText = false;
   /** A CR at the end of a part, before what follows is known. */
   #rest = '';
@@ -52,7 +52,7 @@ export class CsvSplitter {
   #line: number;
   #startLine: number;
   #problem: string | undefined;
-  /** Whether the record is too long: its beginning was returned, and its rest is skipped. */
+  /** The beginning of the record was returned, and its rest is skipped. */
   #isTooLong = false;
 
   /** @param line that of the first character, from 1 */

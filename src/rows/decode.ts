@@ -157,7 +157,7 @@ export interface TextPart {
   /** Only its beginning if it is too long. */
   readonly text: string;
   readonly isTooLong: boolean;
-  /** What is wrong around it. */
+  /** A problem around it, such as a missing comma. */
   readonly problem?: string | undefined;
 }
 

@@ -14,14 +14,14 @@ import { spoolBytes } from '../core/spool.ts';
 export interface Input {
   /** As typed. */
   readonly name: string;
-  /** Whether it was copied first: stdin, and all but regular files. */
+  /** It was copied first: stdin, and all but regular files. */
   readonly isSpooled: boolean;
   readonly isRegular: boolean;
   readonly descriptor: number;
   /** When it was opened. */
   readonly sizeBytes: number;
   /**
-   * Whether the file has not changed since it was opened, and a block, by its number from 0, is the same as the last time.
+   * True if the file has not changed since it was opened, and a block, by its number from 0, is the same as the last time.
    * Undefined if nothing else can write to it.
    */
   readonly isUnchanged?: ((block: number, bytes: Uint8Array) => boolean) | undefined;
@@ -247,13 +247,13 @@ export async function contentHash(input: Input, options: ByteOptions): Promise<s
   return hash.digest('hex');
 }
 
-/** Whether the decompressed content is empty. */
+/** Looks at the decompressed content. */
 export async function isEmpty(input: Input, options: ByteOptions): Promise<boolean> {
   for await (const { length } of contentBytes(input, options)) if (length > 0) return false;
   return true;
 }
 
-/** Whether the content is gzip, by its first bytes. */
+/** Looks at the first bytes. */
 export async function isGzip(input: Input): Promise<boolean> {
   const start = input.sizeBytes < 2 ? undefined : await readBlock(input, 0, 2);
   if (start?.[0] === 0x1f && start[1] === 0x8b) return true;

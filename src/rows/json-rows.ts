@@ -49,7 +49,7 @@ class ArraySplitter {
   #begun: { text: string; isTooLong: boolean; readonly line: number; readonly column: number } | undefined;
   /** The offset in the current part of the text that is not copied yet. */
   #from = 0;
-  /** Whether an element must follow a comma. */
+  /** An element must follow a comma. */
   #isAwaited = false;
   #elements: TextPart[] = [];
 
@@ -235,14 +235,13 @@ export class JsonParser implements RowParser {
   }
 
   notices(): readonly string[] {
-    const names = [...this.#dropped].map(quoted).join(', ');
-    const readOnly = [...this.#readOnly].map(quoted).join(', ');
-    const unwritten = [...this.#unwritten].map(quoted).join(', ');
+    const notice = (what: string, names: ReadonlySet<string>) =>
+      names.size === 0 ? [] : [`${what}: ${[...names].map(quoted).join(', ')}`];
     return [
       ...(this.#hasUnsentId ? [unsentIds(this.#options.idColumn)] : []),
-      ...(names === '' ? [] : [`only the fields of items are sent; ignored: ${names}`]),
-      ...(readOnly === '' ? [] : [`fields that only the service sets are not sent: ${readOnly}`]),
-      ...(unwritten === '' ? [] : [`fields that cannot be written are not sent: ${unwritten}`]),
+      ...notice('only the fields of items are sent; ignored', this.#dropped),
+      ...notice('fields that only the service sets are not sent', this.#readOnly),
+      ...notice('fields that cannot be written are not sent', this.#unwritten),
     ];
   }
 
@@ -260,7 +259,7 @@ function wholeRow(problem: string): RowFault {
 }
 
 interface Parts {
-  /** Whether it has the shape of an item. */
+  /** It has the shape of an item. */
   readonly isItem: boolean;
   /** Those that may become fields. */
   readonly members: readonly (readonly [string, JsonValue])[];

@@ -106,7 +106,7 @@ function delimiterOf(start: string, quotes?: boolean): string {
   return found ?? ',';
 }
 
-/** Whether the header is here to its end. */
+/** The header is here to its end. */
 function hasHeader(start: string, quotes?: boolean): boolean {
   const text = start.replace(/^sep=.\r?\n/i, '');
   for (const character of outsideQuotes(text, quotes)) if (character === '\n') return true;

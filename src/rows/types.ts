@@ -29,7 +29,7 @@ export interface Row {
   readonly problem?: undefined;
 }
 
-/** Why a row cannot be sent. */
+/** The reason why a row cannot be sent. */
 export interface RowFault {
   /** Without line and column. */
   readonly problem: string;
@@ -55,7 +55,7 @@ export interface BadRow extends RowFault, Pick<Row, 'number' | 'line' | 'source'
 
 /** A row before its columns are interpreted. */
 export interface RawRow extends Pick<Row, 'line' | 'source'> {
-  /** Why it could not be read; the source is its text then. */
+  /** The reason why it could not be read; the source is its text then. */
   readonly fault?: RowFault | undefined;
 }
 
@@ -65,7 +65,7 @@ export type RowFormat = 'csv' | 'tsv' | 'jsonl' | 'json' | 'yaml' | 'ids';
 export const cellTypes = ['string', 'number', 'boolean', 'json', 'auto'] as const;
 export type CellType = (typeof cellTypes)[number];
 
-/** What becomes of fields, where the columns of a list have names and types. */
+/** The form of fields, where the columns of a list have names and types. */
 export interface ListForm {
   field(typed: string): FieldForm | { readonly problem: string };
   /** Fields as they are sent, of JSON members; and why some cannot be. */
@@ -84,7 +84,7 @@ export interface ListForm {
   ): ReturnType<ListForm['fields']> & { readonly leftOut: readonly string[] };
   /** The required columns without a value: as they are typed, and as they are sent. */
   missing(fields: Fields): readonly { readonly typed: string; readonly field: string }[];
-  /** Whether values were made that need `complete` first: they have to be made again after it. */
+  /** Values were made that need `complete` first, and have to be made again after it. */
   readonly isIncomplete: boolean;
   complete(): Promise<void>;
 }
@@ -124,7 +124,7 @@ export interface RowsOptions {
    * `rename` or `only`; `*` stands for the rest of a name.
    */
   readonly readOnly?: readonly string[] | undefined;
-  /** What fields are named by, where columns have a display name (default: internal). */
+  /** The names of fields, where columns have a display name (default: internal). */
   readonly names?: 'internal' | 'display' | undefined;
   /** Divides a cell into several values, where a column has several. */
   readonly split?: string | undefined;
