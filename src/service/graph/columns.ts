@@ -96,7 +96,7 @@ const otherMembers: readonly string[] = [
   ...['sourceContentType', 'type', 'validation'],
 ];
 
-/** What is wrong with a definition; undefined for nothing. Annotations are left alone. */
+/** The problem with a definition, if there is one. Annotations are left alone. */
 function problemOf(definition: JsonObject): string | undefined {
   const isFacet = (name: string) => facets.includes(name);
   if (/\s/.test(String(definition['name']))) return 'has a blank in its name: write _x0020_, and a "displayName"';
@@ -299,7 +299,7 @@ function isArrayOf(kind: 'string' | 'number', value: JsonValue): value is readon
   );
 }
 
-/** What a lookup or person is read as; what it refers to need not exist. */
+/** A lookup or person as it is read; its item need not exist. */
 function reference(id: number, { definition, mails }: Column): JsonObject {
   const isPerson = definition['personOrGroup'] !== undefined;
   const value = { LookupId: id, LookupValue: referenceText(id, isPerson) };

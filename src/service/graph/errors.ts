@@ -16,7 +16,7 @@ export function invalidRequest(message: string): GraphRefusal {
   return new GraphRefusal(400, 'invalidRequest', message);
 }
 
-/** SharePoint's answer to a value of the wrong shape: a refusal with the status of a fault. */
+/** SharePoint's response to a value of the wrong shape: a refusal with the status of a fault. */
 export function generalException(): GraphRefusal {
   return new GraphRefusal(500, 'generalException', 'General exception while processing');
 }

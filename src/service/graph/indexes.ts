@@ -33,7 +33,7 @@ export function updateIndexes(
   }
 }
 
-/** The items whose column equals a value; undefined if no index tells. */
+/** The items whose column equals a value; undefined without an index. */
 export function idsWith(
   reader: Reader,
   list: List,

@@ -10,7 +10,7 @@ export interface Query {
   /** All must hold. */
   readonly filter: readonly Condition[];
   readonly top: number;
-  /** What a page begins after: the id of an item, or a number of lists. */
+  /** A page begins after it: the id of an item, or a number of lists. */
   readonly after: number;
   /** Of a delta query: where the changes begin. */
   readonly token?: string | undefined;
@@ -137,7 +137,6 @@ function withOption(text: string, name: string, value: string | undefined): stri
   return [...others, ...(value === undefined ? [] : [`${name}=${value}`])].join('&');
 }
 
-/** Whether a value of an item meets a condition. */
 export function isMet(condition: Condition, value: JsonValue | undefined, column: Column | undefined): boolean {
   const { operator } = condition;
   const expected = comparable(condition.value, column);

@@ -195,7 +195,7 @@ export function tagOf(list: List, id: string, { version, times }: StoredItem): s
 
 export interface FieldsOptions {
   readonly select?: ReadonlySet<string> | undefined;
-  /** Whether items are read together. */
+  /** Items are read together. */
   readonly inCollection?: boolean;
 }
 
@@ -220,7 +220,7 @@ function textMember(own: Fields, column: Column): readonly (readonly [string, Js
   return text === undefined ? [] : [[column.name, text]];
 }
 
-/** Whether a field is selected; of a collection, lookups after the twelfth are missing (msgraph-sdk-powershell#2711). */
+/** Makes a test of names: of a collection, lookups after the twelfth are missing (msgraph-sdk-powershell#2711). */
 function selection(list: List, select: ReadonlySet<string>, inCollection: boolean): (name: string) => boolean {
   const isLookup = (name: string) => /^(lookups?)$/.test(columnOf(name, list.columns)?.type ?? '');
   const lookups = inCollection ? [...select].filter(isLookup).slice(lookupMax) : [];

@@ -24,7 +24,6 @@ export interface GraphOptions {
   readonly unitsPerMinute?: number | undefined;
 }
 
-/** What the requests to a service share. */
 interface Shared extends Pick<items.ItemsCall, 'store' | 'now' | 'viewThreshold' | 'updating'> {
   readonly places: Places;
 }
