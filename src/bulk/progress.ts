@@ -6,8 +6,14 @@ import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { untilStopped } from '../core/host.ts';
 import { countOf, timeText } from '../core/text.ts';
-import type { ProgressDisplay } from '../output/progress-bar.ts';
-import { canRedraw, type ProgressShown, plainProgressLine, type RunProgressShown } from '../output/progress-text.ts';
+import {
+  canRedraw,
+  openProgressBar,
+  type ProgressDisplay,
+  type ProgressShown,
+  plainProgressLine,
+  type RunProgressShown,
+} from '../output/progress.ts';
 import { badRowFailures, badRowsFailure, type Check, checkRows } from '../rows/check.ts';
 import { type Input, nameOf, openInput } from '../rows/input.ts';
 import type { RowsFile } from '../rows/read.ts';
@@ -30,7 +36,7 @@ function openDisplay(shown: () => ProgressShown | undefined, session: Session) {
   let bar: ProgressDisplay | undefined;
   let isEnded = false;
   const draw = async () => {
-    opening ??= openBar(session);
+    opening ??= session.messages.errorScreen().then((screen) => openProgressBar(stderr, screen));
     bar = await opening;
     const progress = shown();
     if (progress !== undefined && !isEnded) bar.show(progress);
@@ -52,11 +58,6 @@ function openDisplay(shown: () => ProgressShown | undefined, session: Session) {
       bar?.end();
     },
   };
-}
-
-async function openBar(session: Session): Promise<ProgressDisplay> {
-  const { openProgressBar } = await import('../output/progress-bar.ts');
-  return openProgressBar(session.host.stderr, await session.messages.errorScreen());
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Item } from '../core/item.ts';
 import { objectFrom } from '../core/json.ts';
 import { type FailureGroup, FailureGroups } from '../output/failure.ts';
 import { itemView } from '../output/item.ts';
-import type { ProgressDisplay } from '../output/progress-bar.ts';
+import type { ProgressDisplay } from '../output/progress.ts';
 import { type RowResultShown, rowResultView, stepResultView } from '../output/runs.ts';
 import type { View } from '../output/view.ts';
 import type { RowResult } from './outcome.ts';

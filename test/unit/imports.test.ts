@@ -35,7 +35,7 @@ const packages: Readonly<Record<string, RegExp>> = {
   chalk: /^output\/view/,
   'cli-table3': /^output\/table/,
   'string-width': /^output\/table/,
-  'cli-progress': /^output\/progress-bar/,
+  'cli-progress': /^output\/progress\b/,
   'lossless-json': /^core\/json\b/,
   yaml: /^core\/yaml/,
   '@jmespath-community/jmespath': /^output\/query/,

@@ -4,7 +4,7 @@ import { expect, vi } from 'vitest';
 import { main } from '../../../src/main.ts';
 import { test } from './fixtures.ts';
 // Loaded before it is asked for, so that a line that should not be drawn would be there at once.
-import '../../../src/output/progress-bar.ts';
+import 'cli-progress';
 import { type TestHost, testHost } from '../../support/test-host.ts';
 import { create, type ManyWorld, manyWorld, titles } from './bulk-world.ts';
 import { listService } from './list-service.ts';
