@@ -1,7 +1,7 @@
 /** Manifests: the items of a list in a file. */
 import { Failure } from '../core/errors.ts';
 import { type Fields, idProblem, ownField } from '../core/item.ts';
-import { isObject, type JsonValue, NumberToken } from '../core/json.ts';
+import { isList, isObject, type JsonValue, NumberToken } from '../core/json.ts';
 import {
   type Extent,
   eachElement,
@@ -14,7 +14,6 @@ import {
 } from '../core/json-scan.ts';
 import { countOf, quoted } from '../core/text.ts';
 import { readYaml } from '../core/yaml.ts';
-import { isList } from '../output/layout.ts';
 import { badRowFailure, checkRows } from '../rows/check.ts';
 import { checkRename } from '../rows/columns.ts';
 import { contentHash, type Input, isEmpty, nameOf } from '../rows/input.ts';

@@ -17,9 +17,9 @@ import { Failure } from '../core/errors.ts';
 import { type Fields, type Item, type ListRef, ownField } from '../core/item.ts';
 import { withoutUndefined } from '../core/json.ts';
 import { countOf, listNames } from '../core/text.ts';
+import { yamlDocument, yamlElement } from '../core/yaml.ts';
 import { itemView } from '../output/item.ts';
 import type { View } from '../output/view.ts';
-import { yamlDocument, yamlElement } from '../output/yaml.ts';
 import { printPages } from './items/list.ts';
 
 /**

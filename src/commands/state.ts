@@ -36,9 +36,9 @@ import { Failure } from '../core/errors.ts';
 import { checkId, type Item, ownField, strongTag } from '../core/item.ts';
 import { type JsonObject, objectFrom, withoutUndefined } from '../core/json.ts';
 import { countOf } from '../core/text.ts';
+import { yamlDocument } from '../core/yaml.ts';
 import { itemView } from '../output/item.ts';
 import type { Row, View } from '../output/view.ts';
-import { yamlDocument } from '../output/yaml.ts';
 import { nameOf } from '../rows/input.ts';
 import { addManifestOptions } from './apply.ts';
 

@@ -53,6 +53,10 @@ export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof NumberToken);
 }
 
+export function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
 /** Makes an object; `__proto__` is a name like any other. */
 export function objectFrom(members: Iterable<readonly [string, JsonValue]>): JsonObject {
   // Defines members, while an assignment to `__proto__` would not.

@@ -1,4 +1,4 @@
-/** YAML as JSON values, with the digits of its numbers. Wraps yaml, which takes long to load: import it late. */
+/** Reads and writes YAML, with the digits of its numbers. Wraps yaml, which takes long to load: import it late. */
 import {
   type Alias,
   Composer,
@@ -13,15 +13,16 @@ import {
   Pair,
   type ParsedNode,
   Parser,
+  Scalar,
   type ScalarTag,
   YAMLMap,
   YAMLSeq,
-  Scalar as YamlScalar,
 } from 'yaml';
-import { type JsonValue, NumberToken, objectFrom } from './json.ts';
+import { isList, isObject, type JsonValue, NumberToken, objectFrom } from './json.ts';
+import { hiddenCharacters } from './text.ts';
 
-/** For printing (output/yaml.ts, highlight.ts). */
-export { Document, Lexer, Pair, type ScalarTag, YAMLMap, YAMLSeq, YamlScalar };
+/** For the colors of output/highlight.ts. */
+export { Lexer };
 
 export class YamlSyntaxError extends SyntaxError {
   override readonly name = 'YamlSyntaxError';
@@ -217,7 +218,7 @@ class Reader {
     return { value: values, size, levels };
   }
 
-  #scalar(node: YamlScalar.Parsed): Read {
+  #scalar(node: Scalar.Parsed): Read {
     const { value, source = '' } = node;
     // Usually a code: JSON has no such numbers, and its zeros would be lost.
     if (/^[-+]?0[0-9]/.test(source) && typeof value === 'number') return leafOf(source);
@@ -226,7 +227,7 @@ class Reader {
     throw this.#fault(node, 'not a JSON value');
   }
 
-  #number(node: YamlScalar.Parsed, source: string): JsonValue {
+  #number(node: Scalar.Parsed, source: string): JsonValue {
     const digits = jsonDigits(source);
     if (digits === undefined) throw this.#fault(node, `${source.slice(0, 100)} is not a JSON number`);
     const value = Number(digits);
@@ -263,4 +264,91 @@ function jsonDigits(source: string): string | undefined {
   if (sign === undefined) return undefined;
   const minus = sign === '-' ? '-' : '';
   return `${minus}${whole || '0'}${part === '' ? '' : `.${part}`}${exponent}`;
+}
+
+/** Numbers keep their digits. */
+const numberTag: ScalarTag = {
+  identify: (value) => value instanceof NumberToken,
+  default: true,
+  tag: 'tag:yaml.org,2002:float',
+  resolve: (text) => text,
+  stringify: ({ value }) => (value as NumberToken).digits,
+};
+
+/**
+ * A string with hidden characters, quoted and escaped. The library counts the escapes when it writes a long key after `?`
+ * (YAML 1.2, section 7.4).
+ */
+class HidingText {
+  readonly quoted: string;
+
+  constructor(text: string) {
+    this.quoted = JSON.stringify(text)
+      .replace(hiddenCharacters(), escaped)
+      .replace(/[\ufffe\uffff]/g, escaped);
+  }
+}
+
+const hidingTag: ScalarTag = {
+  identify: (value) => value instanceof HidingText,
+  default: true,
+  tag: 'tag:yaml.org,2002:str',
+  resolve: (text) => text,
+  stringify: ({ value }) => (value as HidingText).quoted,
+};
+
+const printOptions = { lineWidth: 0, doubleQuotedAsJSON: true } as const;
+
+/** Unquoted strings: they start like no number, date or indicator. */
+const plain = /^[\p{L}_](?:[\p{L}\p{M}\p{N}_.()/+-]| (?=[^ ]))*$/u;
+
+/** Words that YAML 1.1 or 1.2 reads as other types, and numbers of JavaScript. */
+const reserved = /^(?:y|n|yes|no|on|off|true|false|null|nan|inf|infinity)$/i;
+
+/** Formats a value as a YAML document that YAML 1.1 and 1.2 read alike, with control and hidden characters escaped. */
+export function yamlDocument(value: JsonValue): string {
+  return new Document(nodeOf(value), { customTags: [numberTag, hidingTag] }).toString(printOptions);
+}
+
+/** Formats an element of a sequence; several make a document. */
+export function yamlElement(value: JsonValue): string {
+  return yamlDocument([value]);
+}
+
+function nodeOf(value: JsonValue): YAMLMap | YAMLSeq | Scalar {
+  if (typeof value === 'string') return textNode(value, true);
+  if (isList(value)) {
+    const list = new YAMLSeq();
+    list.items = value.map(nodeOf);
+    return list;
+  }
+  if (isObject(value)) {
+    const map = new YAMLMap();
+    map.items = Object.entries(value).map(([name, member]) => new Pair(textNode(name, false), nodeOf(member)));
+    return map;
+  }
+  return new Scalar(typeof value === 'number' ? new NumberToken(String(value)) : value);
+}
+
+function textNode(text: string, mayBeBlock: boolean): Scalar {
+  if (isHiding(text)) return new Scalar(new HidingText(text));
+  const node = new Scalar(text);
+  if (plain.test(text) && !reserved.test(text)) node.type = Scalar.PLAIN;
+  else if (mayBeBlock && isBlock(text)) node.type = Scalar.BLOCK_LITERAL;
+  else node.type = Scalar.QUOTE_DOUBLE;
+  return node;
+}
+
+function isBlock(text: string): boolean {
+  return /^\S.*\n/.test(text) && !/ (?:\n|$)|\n\n$|[^\P{Cc}\n]/u.test(text);
+}
+
+function isHiding(text: string): boolean {
+  // YAML excludes the last two code points of a plane (YAML 1.2, section 5.1).
+  return /[\ufffe\uffff]/.test(text) || text.search(hiddenCharacters()) !== -1;
+}
+
+function escaped(found: string): string {
+  const digits = (found.codePointAt(0) ?? 0).toString(16);
+  return digits.length > 4 ? `\\U${digits.padStart(8, '0')}` : `\\u${digits.padStart(4, '0')}`;
 }

@@ -1,8 +1,8 @@
 /** CSV and TSV; to be loaded for these formats alone. */
-import type { JsonValue } from '../core/json.ts';
+import { isList, type JsonValue } from '../core/json.ts';
 import { openSpool } from '../core/spool.ts';
 import { printable } from '../core/text.ts';
-import { columnsOf, isList, type Layout, type PrinterOptions, plainText, rowFrom, shapeOf } from './layout.ts';
+import { columnsOf, type Layout, type PrinterOptions, plainText, rowFrom, shapeOf } from './layout.ts';
 import type { Row } from './view.ts';
 
 const toDelimiter = ({ format }: PrinterOptions) => (format === 'tsv' ? '\t' : ',');

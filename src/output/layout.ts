@@ -1,5 +1,5 @@
 import type { Output } from '../core/host.ts';
-import { isObject, type JsonObject, type JsonValue, NumberToken, printJson } from '../core/json.ts';
+import { isList, isObject, type JsonObject, type JsonValue, NumberToken, printJson } from '../core/json.ts';
 import { hiddenCharacters, printable } from '../core/text.ts';
 import { type PrintFormat, plainStyle, type Row, type Screen, type View } from './view.ts';
 
@@ -98,10 +98,6 @@ export function shapeOf(
   if (values.every(isObject)) return { kind: 'objects', rows: values };
   if (values.every(isList)) return { kind: 'lists', rows: values };
   return { kind: 'scalars', rows: values };
-}
-
-export function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
-  return Array.isArray(value);
 }
 
 /** A string as it is, null as nothing, anything else as JSON on one line. */

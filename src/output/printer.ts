@@ -118,7 +118,7 @@ async function queryLayout<T>(view: View<T>, query: string, options: PrinterOpti
 }
 
 async function yamlLayout<T>({ json, printsNone = false }: View<T>, isSeveral: boolean): Promise<Layout<T>> {
-  const { yamlDocument, yamlElement } = await import('./yaml.ts');
+  const { yamlDocument, yamlElement } = await import('../core/yaml.ts');
   return listLayout(isSeveral, {
     one: (value: T) => yamlDocument(json(value)),
     element: (value) => yamlElement(json(value)),

@@ -10,12 +10,11 @@ import {
 } from '@jmespath-community/jmespath';
 import { Failure } from '../core/errors.ts';
 import { isSameValue } from '../core/item.ts';
-import { isObject, type JsonValue, NumberToken, objectFrom, parseJson, printJson } from '../core/json.ts';
+import { isList, isObject, type JsonValue, NumberToken, objectFrom, parseJson, printJson } from '../core/json.ts';
 import { shellWord } from '../core/text.ts';
 import {
   bareLine,
   bareText,
-  isList,
   jsonText,
   type Layout,
   loadHighlight,
@@ -345,7 +344,7 @@ async function createPrint(options: PrinterOptions): Promise<(result: JsonValue)
     case 'json':
       return (result) => paint(`${jsonText(result, 2)}\n`);
     case 'yaml': {
-      const { yamlDocument } = await import('./yaml.ts');
+      const { yamlDocument } = await import('../core/yaml.ts');
       return (result) => paint(yamlDocument(result));
     }
     case 'csv':

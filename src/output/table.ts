@@ -1,9 +1,9 @@
 /** Tables without borders. Wraps cli-table3 and string-width; to be loaded for tables alone. */
 import Table from 'cli-table3';
 import stringWidth from 'string-width';
-import { isObject, type JsonValue } from '../core/json.ts';
+import { isList, isObject, type JsonValue } from '../core/json.ts';
 import { countOf, cutText, isAtMost, printable, printableLines } from '../core/text.ts';
-import { columnsOf, isList, jsonText, rowFrom, shapeOf } from './layout.ts';
+import { columnsOf, jsonText, rowFrom, shapeOf } from './layout.ts';
 import type { Row, Screen } from './view.ts';
 import { wrapText } from './wrap.ts';
 

@@ -1,6 +1,6 @@
 /** The rows of YAML files. Loaded late, since the parser of YAML takes long to load. */
 import { Failure } from '../core/errors.ts';
-import { isObject, type JsonValue } from '../core/json.ts';
+import { isList, isObject, type JsonValue } from '../core/json.ts';
 import { readYamlDocuments, YamlSyntaxError } from '../core/yaml.ts';
 import type { RawRow } from './types.ts';
 
@@ -37,10 +37,6 @@ export function withYamlPlaces<T>(name: string, work: () => T): T {
       cause: error,
     });
   }
-}
-
-function isList(value: JsonValue): value is readonly JsonValue[] {
-  return Array.isArray(value);
 }
 
 /** An item with these names alone is less likely than the wrong command. */

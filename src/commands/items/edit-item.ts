@@ -15,10 +15,9 @@ import {
 } from '../../core/item.ts';
 import { isObject, objectFrom } from '../../core/json.ts';
 import { listNames, printable } from '../../core/text.ts';
-import { parseYaml, YamlSyntaxError } from '../../core/yaml.ts';
+import { parseYaml, YamlSyntaxError, yamlDocument } from '../../core/yaml.ts';
 import { itemView } from '../../output/item.ts';
 import { changeLines, type FieldChange, nameText, valueText } from '../../output/plan.ts';
-import { yamlDocument } from '../../output/yaml.ts';
 import { Draft, openInEditor, unreadableText } from './editor.ts';
 
 /** Fields named in a comment, and characters quoted of a value and of a reason. */

@@ -1,6 +1,5 @@
 import { printJson } from '../../../src/core/json.ts';
-import { parseYaml, YamlSyntaxError } from '../../../src/core/yaml.ts';
-import { yamlDocument } from '../../../src/output/yaml.ts';
+import { parseYaml, YamlSyntaxError, yamlDocument } from '../../../src/core/yaml.ts';
 import { type FuzzTarget, mustHold } from '../target.ts';
 
 export const yamlWords: readonly string[] = [
