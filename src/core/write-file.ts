@@ -49,7 +49,6 @@ export function writeWhole(descriptor: number, bytes: Uint8Array, position: numb
   }
 }
 
-/** The file system itself. */
 export const fileIo: FileIo = {
   open: openRegular,
   write: (descriptor, bytes, offset, position) => writeSync(descriptor, bytes, offset, bytes.length - offset, position),

@@ -182,7 +182,6 @@ function linesOf(value: JsonValue | undefined, text: string, width: number): str
   return printableLines(whole).flatMap((line) => wrapText(line, width));
 }
 
-/** Undefined without a limit. */
 function terminalWidth({ columns }: Screen): number | undefined {
   if (columns === undefined || columns === Number.POSITIVE_INFINITY) return undefined;
   return columns > 0 ? columns : 80;

@@ -49,23 +49,14 @@ export function runsDirectory(host: Where): string {
   return findRunsDirectory(host) ?? refuse('state');
 }
 
-/** The directory of the journals of runs; undefined without a home directory. */
+/** The directory of the journals of runs. */
 export function findRunsDirectory(host: Where): string | undefined {
   const state = findDirectory('state', host);
   return state && join(state, 'runs');
 }
 
-/** The directory of the state, as `findRunsDirectory`. */
-export function findStateDirectory(host: Where): string | undefined {
-  return findDirectory('state', host);
-}
-
-/** The directory of the user's settings, as `findRunsDirectory`. */
-export function findConfigDirectory(host: Where): string | undefined {
-  return findDirectory('config', host);
-}
-
-function findDirectory(kind: keyof typeof layouts, host: Where): string | undefined {
+/** One of the three directories; undefined without a home directory. */
+export function findDirectory(kind: keyof typeof layouts, host: Where): string | undefined {
   const { env, platform } = host;
   const { variable, ...byPlatform } = layouts[kind];
   const chosen = env[variable];

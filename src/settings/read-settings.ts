@@ -5,7 +5,7 @@ import { errnoCode, errnoReason, Failure } from '../core/errors.ts';
 import { attempt, readDescriptor } from '../core/files.ts';
 import type { Host } from '../core/host.ts';
 import { nearestName } from '../core/text.ts';
-import { findConfigDirectory } from './directories.ts';
+import { findDirectory } from './directories.ts';
 
 /** An object of a settings file. */
 export type StoredObject = Readonly<Record<string, unknown>>;
@@ -14,7 +14,7 @@ export type StoredObject = Readonly<Record<string, unknown>>;
 export const storedVersion = 1;
 
 /**
- * Reads a settings file; undefined if it is missing. On a system without modes nobody else has access to it.
+ * Reads a settings file; undefined if it is missing. On a system without modes it counts as the user's alone.
  *
  * @param owner the user, undefined on a system without numbers for users; a file that is not secret may be root's
  * @throws {Failure} local-file, if it is unreadable, damaged, another user's or of a newer listctl
@@ -230,7 +230,7 @@ export function credentialsFrom(content: StoredObject, file: string): ReadonlyMa
 
 /** Finds the settings of the user who runs listctl; undefined without a home directory. */
 export function findSettingsFiles(host: Pick<Host, 'env' | 'platform' | 'passwdHome'>) {
-  const directory = findConfigDirectory(host);
+  const directory = findDirectory('config', host);
   if (directory === undefined) return undefined;
   return { directory, config: join(directory, 'config.json'), credentials: join(directory, 'credentials.json') };
 }

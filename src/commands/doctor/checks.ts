@@ -21,7 +21,7 @@ import { errnoCode, errnoReason, Failure, type FailureKind } from '../../core/er
 import { type Host, untilStopped } from '../../core/host.ts';
 import { isWebAddress } from '../../core/item.ts';
 import { countOf, listNames } from '../../core/text.ts';
-import { findStateDirectory, storeDirectory } from '../../settings/directories.ts';
+import { findDirectory, storeDirectory } from '../../settings/directories.ts';
 import { isDenied } from '../../settings/read-settings.ts';
 import {
   type Address,
@@ -397,7 +397,7 @@ function findValid<T>(definition: Definition<T>, sources: Sources): T | undefine
 /** Checks the directory of journals; creates nothing. */
 export function checkStateDirectory(host: Host): CheckResult {
   const hint = 'set LISTCTL_STATE_DIR to a writable directory, for the journals of bulk runs';
-  const directory = findStateDirectory(host);
+  const directory = findDirectory('state', host);
   if (directory === undefined) return { status: 'warning', value: 'no home directory', hint };
   const reason = accessProblem(directory);
   if (reason !== undefined) {

@@ -1,10 +1,5 @@
 import { expect, test } from 'vitest';
-import {
-  findConfigDirectory,
-  findRunsDirectory,
-  runsDirectory,
-  storeDirectory,
-} from '../../../src/settings/directories.ts';
+import { findDirectory, findRunsDirectory, runsDirectory, storeDirectory } from '../../../src/settings/directories.ts';
 import { failureOf } from '../../support/failure-of.ts';
 
 type Env = Readonly<Record<string, string>>;
@@ -21,7 +16,7 @@ test.each([
   { platform: 'linux', env: { HOME: '/home/me', LISTCTL_CONFIG_DIR: '/mine' }, directory: '/mine' },
   { platform: 'darwin', env: { HOME: '/Users/me', LISTCTL_CONFIG_DIR: '/mine' }, directory: '/mine' },
 ] as const)('the settings of $platform with $env are in $directory', ({ platform, env, directory }) => {
-  expect(findConfigDirectory(hostWith(env, platform))).toBe(directory);
+  expect(findDirectory('config', hostWith(env, platform))).toBe(directory);
 });
 
 test.each([
@@ -38,11 +33,11 @@ test.each<Env>([
   { HOME: 'h', XDG_CONFIG_HOME: 'x', XDG_DATA_HOME: 'x', XDG_STATE_HOME: './x' },
 ])('of %j is ignored: the passwd entry is used, and without one there is no home', (env) => {
   const listed = hostWith(env, 'linux', '/home/me');
-  expect(findConfigDirectory(listed)).toBe('/home/me/.config/listctl');
+  expect(findDirectory('config', listed)).toBe('/home/me/.config/listctl');
   expect(storeDirectory(undefined, listed)).toBe('/home/me/.local/share/listctl/local');
   expect(runsDirectory(listed)).toBe('/home/me/.local/state/listctl/runs');
   for (const host of [hostWith(env), hostWith(env, 'linux', ''), hostWith(env, 'win32'), hostWith(env, 'darwin')]) {
-    expect(findConfigDirectory(host)).toBeUndefined();
+    expect(findDirectory('config', host)).toBeUndefined();
     expect(findRunsDirectory(host)).toBeUndefined();
     expect(failureOf(() => runsDirectory(host))).toMatchObject({
       kind: 'local-file',
