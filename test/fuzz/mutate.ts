@@ -33,8 +33,9 @@ interface Range {
 
 /** Bytes that mean something in some format. */
 const notable = [
-  0x00, 0x09, 0x0a, 0x0d, 0x20, 0x22, 0x27, 0x2c, 0x2d, 0x30, 0x3a, 0x5b, 0x5c, 0x5d, 0x7b, 0x7d, 0x7f,
-].concat([0x80, 0xbf, 0xc0, 0xe0, 0xed, 0xef, 0xf4, 0xfe, 0xff]);
+  0x00, 0x09, 0x0a, 0x0d, 0x20, 0x22, 0x27, 0x2c, 0x2d, 0x30, 0x3a, 0x5b, 0x5c, 0x5d, 0x7b, 0x7d, 0x7f, 0x80, 0xbf,
+  0xc0, 0xe0, 0xed, 0xef, 0xf4, 0xfe, 0xff,
+];
 
 const flipBit: Mutator = (bytes, { random }) => {
   if (bytes.length === 0) return bytes;
@@ -112,18 +113,9 @@ const replaceToken: Mutator = (bytes, { random, words }) => {
 };
 
 const numbers = [
-  '0',
-  '-0',
-  '1',
-  '-1',
-  '1.5',
-  '1e400',
-  '1e-400',
-  '255',
-  '65536',
-  '2147483648',
-  '9007199254740993',
-].concat(['18446744073709551616', '999999999999999999999999999999', '0.1e1', '00', '1_0', '0x10', 'NaN', '-']);
+  ...'0 -0 1 -1 1.5 1e400 1e-400 255 65536 2147483648 9007199254740993 18446744073709551616'.split(' '),
+  ...'999999999999999999999999999999 0.1e1 00 1_0 0x10 NaN -'.split(' '),
+];
 
 /** Lines in another order, one twice, one gone. */
 const moveLine: Mutator = (bytes, { random }) => {

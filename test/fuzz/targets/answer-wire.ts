@@ -8,54 +8,14 @@ import { answerWords, verbs } from './ask.ts';
 import { jsonWords } from './words.ts';
 
 const words = [
-  'HTTP/1.1 200 OK\r\n',
-  'HTTP/1.0 ',
-  'HTTP/2 ',
-  '100 Continue',
-  '101 Switching',
-  '204',
-  '304',
-  '429',
-  '503',
-  '999',
-  '\r\n',
-].concat(
-  [
-    '\r\n\r\n',
-    '\n\n',
-    '\r',
-    'Content-Length: ',
-    'Content-Length: 5\r\n',
-    'Transfer-Encoding: chunked\r\n',
-    'Connection: close\r\n',
-  ],
-  [
-    'Connection: upgrade\r\nUpgrade: h2c\r\n',
-    'Content-Encoding: gzip\r\n',
-    'Retry-After: 2\r\n',
-    'Retry-After: 99999999999\r\n',
-  ],
-  [
-    'Date: Fri, 20 Nov 2026 10:15:30 GMT\r\n',
-    'ETag: "1"\r\n',
-    'Location: http://a\r\n',
-    'X: ',
-    ': ',
-    ' : ',
-    '\r\n folded',
-    '5\r\n',
-  ],
-  [
-    '0\r\n\r\n',
-    'ffffffffffffffff\r\n',
-    '-1',
-    'Keep-Alive: timeout=1\r\n',
-    'Trailer: X\r\n',
-    'a'.repeat(9000),
-    '\0',
-    '\u00ff',
-  ],
-);
+  ...'HTTP/1.1 200 OK\r\n·HTTP/1.0 ·HTTP/2 ·100 Continue·101 Switching·204·304·429·503·999·\r\n'.split('·'),
+  ...'\r\n\r\n·\n\n·\r·Content-Length: ·Content-Length: 5\r\n·Transfer-Encoding: chunked\r\n'.split('·'),
+  ...'Connection: close\r\n·Connection: upgrade\r\nUpgrade: h2c\r\n·Content-Encoding: gzip\r\n'.split('·'),
+  ...'Retry-After: 2\r\n·Retry-After: 99999999999\r\n·Date: Fri, 20 Nov 2026 10:15:30 GMT\r\n'.split('·'),
+  ...'ETag: "1"\r\n·Location: http://a\r\n·X: ·: · : ·\r\n folded·5\r\n·0\r\n\r\n'.split('·'),
+  ...'ffffffffffffffff\r\n·-1·Keep-Alive: timeout=1\r\n·Trailer: X\r\n'.split('·'),
+  ...['a'.repeat(9000), '\0', '\u00ff'],
+];
 
 /** All that a service answers, head and body, as bytes on a socket that is closed behind them; over both transports. */
 export const answerWireTarget: FuzzTarget = {

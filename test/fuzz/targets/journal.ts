@@ -6,21 +6,7 @@ import { type FuzzTarget, failureWords, mustHold } from '../target.ts';
 import { jsonWords } from './words.ts';
 
 const path = '/runs/20261120-101530-k3f9.a1b2c3d4e5f60718.journal';
-const records = [
-  '"B"',
-  '"I"',
-  '"N"',
-  '"D"',
-  '"F"',
-  '"X"',
-  '"U"',
-  '"R"',
-  '"T"',
-  '"E"',
-  '"applied"',
-  '"skipped"',
-  '["D",1,"i",null,3]',
-];
+const records = '"B"·"I"·"N"·"D"·"F"·"X"·"U"·"R"·"T"·"E"·"applied"·"skipped"·["D",1,"i",null,3]'.split('·');
 
 /** The record of a run: whole, torn, damaged, or of lines that contradict each other and are as they were written. */
 export const journalTarget: FuzzTarget = {

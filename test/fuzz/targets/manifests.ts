@@ -6,17 +6,7 @@ import { type FuzzTarget, failureWords, mustHold } from '../target.ts';
 import { jsonWords } from './words.ts';
 import { yamlWords } from './yaml.ts';
 
-const words = [
-  'key',
-  'items',
-  'site',
-  'list',
-  '"key":"Title",',
-  '"items":[',
-  'key: Title\n',
-  'items:\n  - ',
-  'Title: ',
-];
+const words = 'key·items·site·list·"key":"Title",·"items":[·key: Title\n·items:\n  - ·Title: '.split('·');
 
 /** The target of manifests with this name. */
 function manifestTarget(name: string, file: string, more: readonly string[], testRuns: number): FuzzTarget {

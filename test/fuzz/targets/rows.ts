@@ -19,40 +19,9 @@ const usual: RowsOptions = {
 };
 
 const csvWords = [
-  ...[
-    ',',
-    ';',
-    '\t',
-    '"',
-    '""',
-    '"\n"',
-    '\n',
-    '\r\n',
-    '\r',
-    'id',
-    'id,',
-    'Count:number',
-    'a:json',
-    ':',
-    'sep=;\n',
-    'sep=,\r\n',
-  ],
-  ...[
-    '\ufeff',
-    '\0',
-    '\u2028',
-    'null',
-    'true',
-    '1e400',
-    '1.10',
-    '-0',
-    '[1',
-    '{"a":1}',
-    'listctl:error',
-    ' ',
-    '=1+1',
-    'x'.repeat(99),
-  ],
+  ...',·;·\t·"·""·"\n"·\n·\r\n·\r·id·id,·Count:number·a:json·:·sep=;\n·sep=,\r\n'.split('·'),
+  ...'\ufeff·\0·\u2028·null·true·1e400·1.10·-0·[1·{"a":1}·listctl:error· ·=1+1'.split('·'),
+  'x'.repeat(99),
 ];
 
 /** The target of files with this name. */

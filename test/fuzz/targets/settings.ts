@@ -7,23 +7,10 @@ import { type FuzzTarget, failureWords } from '../target.ts';
 import { jsonWords } from './words.ts';
 
 const words = [
-  '"version":1,',
-  '"version":2',
-  '"current":"',
-  '"profiles":{',
-  '"tokens":{',
-  '"origin":"http://a"',
-  '"token":"t"',
-].concat([
-  '"site":"',
-  '"list":',
-  '"baseUrl":"',
-  '"tokenCommand":"',
-  '"protected":true',
-  '"allowHttp":',
-  '"timeout":5',
+  ...'"version":1,·"version":2·"current":"·"profiles":{·"tokens":{·"origin":"http://a"·"token":"t"'.split('·'),
+  ...'"site":"·"list":·"baseUrl":"·"tokenCommand":"·"protected":true·"allowHttp":·"timeout":5'.split('·'),
   '"output":"json"',
-]);
+];
 
 /** The same bytes as each file that settings are kept in: profiles, tokens, and what a project sets. */
 export const settingsTarget: FuzzTarget = {

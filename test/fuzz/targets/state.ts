@@ -6,24 +6,10 @@ import { type FuzzTarget, failureWords, mustHold } from '../target.ts';
 import { jsonWords } from './words.ts';
 
 const stateWords = [
-  '"version":1',
-  '"version":2',
-  '"lineage":"',
-  '"serial":',
-  '"items":{',
-  '"run":"',
-  '"steps":[',
-  '"inDoubt":{',
-].concat([
-  '"etag":"a"',
-  '"action":"create"',
-  '"number":1',
-  '"key":"',
-  '"why":"gone"',
-  '"id":"1"',
-  '"id":".."',
+  ...'"version":1·"version":2·"lineage":"·"serial":·"items":{·"run":"·"steps":[·"inDoubt":{'.split('·'),
+  ...'"etag":"a"·"action":"create"·"number":1·"key":"·"why":"gone"·"id":"1"·"id":".."'.split('·'),
   '"hash":"0123456789abcdef"',
-]);
+];
 
 /** What `apply` knows; what is read of it is printed, and read as the same. */
 const stateTarget: FuzzTarget = {
