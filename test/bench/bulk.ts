@@ -190,20 +190,8 @@ async function create(
 ): Promise<Usage> {
   const state = join(directory, 'state');
   await rm(state, { recursive: true, force: true });
-  const place = [
-    '-s',
-    'home',
-    '-l',
-    'tasks',
-    '--from',
-    csv,
-    '--concurrency',
-    String(concurrency),
-    '-o',
-    'jsonl',
-    ...flags,
-  ];
-  return measure(node, [listctlFile, 'items', 'create', ...place], {
+  const words = `-s home -l tasks --from ${csv} --concurrency ${concurrency} -o jsonl`.split(' ');
+  return measure(node, [listctlFile, 'items', 'create', ...words, ...flags], {
     ...{ PATH: env['PATH'], HOME: directory },
     ...{ LISTCTL_BASE_URL: url, LISTCTL_TOKEN: 'bench-token', LISTCTL_STATE_DIR: state },
   });

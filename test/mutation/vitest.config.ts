@@ -9,8 +9,8 @@ const units = [
   'api/{failure-scope,outcome,retry*,client*}',
   'apply/{plan,plan-file,state-file,recover}',
   'bulk/{journal*,payload-hash,retry-decision,row-keys}',
-  'output/{cut-text,failure-text,printable,quantity-text,whole-lines,wrap}',
-  '{item,json,nearest-name}',
+  'output/{failure,wrap}',
+  '{item,json,text}',
 ] as const;
 
 // biome-ignore lint/style/noDefaultExport: vitest reads nothing else.

@@ -1,8 +1,7 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { printed, terminal } from './printed.ts';
-import { jsonView, valuesFrom } from './views.ts';
+import { jsonView, printed, terminal, valuesFrom } from './printed.ts';
 
 test('the columns are every member that any value has, in the order first seen', async () => {
   const values = valuesFrom('{"id":"7","a":"x"}', '{"b":true,"id":"8"}', '{"id":"9","c":1.10,"a":null}');

@@ -2,8 +2,7 @@ import { expect, test } from 'vitest';
 import type { Item } from '../../../src/core/item.ts';
 import { isObject, parseJson } from '../../../src/core/json.ts';
 import { deletedView, itemView, requestView } from '../../../src/output/item.ts';
-import type { PrintFormat, View } from '../../../src/output/view.ts';
-import { loadStyle } from '../../../src/output/view.ts';
+import { loadStyle, type PrintFormat, type View } from '../../../src/output/view.ts';
 import { printed } from './printed.ts';
 
 const show = <T>(view: View<T>, format: PrintFormat, ...values: T[]) =>

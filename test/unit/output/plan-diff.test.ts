@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { type JsonValue, NumberToken, printJson } from '../../../src/core/json.ts';
 import { changeLines, type FieldChange, stepLines } from '../../../src/output/plan.ts';
 import { loadStyle, plainStyle } from '../../../src/output/view.ts';
-import { forbidden, hostileTexts } from './hostile-text.ts';
 import { step } from './plan-samples.ts';
+import { forbidden, hostileTexts } from './printed.ts';
 
 const wide = { columns: 80, style: plainStyle };
 const letter = 'Dear mum, the train was late again, so that I missed the boat, and then it rained. '.repeat(3);

@@ -5,11 +5,9 @@ import type { PlanCounts } from '../../../src/apply/plan.ts';
 import type { PlanFile } from '../../../src/apply/plan-file.ts';
 import type { State } from '../../../src/apply/state.ts';
 import { planLines, planMarkdown, stepsText } from '../../../src/output/plan.ts';
-import type { Screen } from '../../../src/output/view.ts';
-import { loadStyle, plainStyle } from '../../../src/output/view.ts';
-import { forbidden, hostileTexts } from './hostile-text.ts';
+import { loadStyle, plainStyle, type Screen } from '../../../src/output/view.ts';
 import { step } from './plan-samples.ts';
-import { pipe, terminal } from './printed.ts';
+import { forbidden, hostileTexts, pipe, terminal } from './printed.ts';
 
 const nothing: PlanCounts = {
   ...{ create: 0, update: 0, delete: 0, unchanged: 0, forgotten: 0 },

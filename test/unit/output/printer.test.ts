@@ -1,10 +1,12 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Failure } from '../../../src/core/errors.ts';
+import { type JsonValue, parseJson, printJson } from '../../../src/core/json.ts';
 import { deletedView } from '../../../src/output/item.ts';
+import { jsonText, wholeLines } from '../../../src/output/layout.ts';
 import { openPrinter } from '../../../src/output/printer.ts';
-import { dryRunFormats, outputFormats, type View } from '../../../src/output/view.ts';
-import { pipe, printed, recorder, terminal } from './printed.ts';
-import { jsonView, valuesFrom } from './views.ts';
+import { dryRunFormats, outputFormats, plainStyle, type Style, type View } from '../../../src/output/view.ts';
+import { jsonView, pipe, printed, recorder, terminal, valuesFrom } from './printed.ts';
 
 interface Named {
   readonly name: string;
@@ -171,4 +173,138 @@ test('curl is a form of requests alone, and markdown of plans', async () => {
     const message = `only ${what} can be printed as ${format}`;
     await expect(printed(view, one, { format })).rejects.toMatchObject({ kind: 'usage', message });
   }
+});
+
+/** Names colors instead of using them. */
+const named: Style = {
+  ...plainStyle,
+  blue: (text) => `<name ${text}>`,
+  green: (text) => `<string ${text}>`,
+  yellow: (text) => `<boolean ${text}>`,
+  dim: (text) => `<null ${text}>`,
+};
+const value = parseJson('{"a \\"b\\":":"true: \\\\","n":[-1.50,true,null,{}],"t":"one\\ntwo: 2"}');
+const print = (format: 'json' | 'jsonl' | 'yaml' | 'pretty', query?: string) =>
+  printed(jsonView, [value], { format, query, isSeveral: false, screen: { columns: 80, style: named } });
+
+test('JSON is colored by its tokens, whatever strings contain', async () => {
+  expect(await print('jsonl')).toBe(
+    '{<name "a \\"b\\":">:<string "true: \\\\">,<name "n">:[-1.50,<boolean true>,<null null>,{}],' +
+      '<name "t">:<string "one\\ntwo: 2">}\n',
+  );
+});
+
+test('YAML is colored by its tokens, and each line of a block by itself', async () => {
+  expect(await print('yaml')).toBe(
+    [
+      '<name "a \\"b\\":">: <string "true: \\\\">',
+      ...['<name "n">:', '  - -1.50', '  - <boolean true>', '  - <null null>', '  - {}'],
+      ...['<name t>: |-', '  <string one>', '  <string two: 2>', ''],
+    ].join('\n'),
+  );
+});
+
+test.each(['json', 'jsonl', 'yaml'] as const)('the result of a query is colored as well: %s', async (format) => {
+  expect(await print(format, 'n[1:3]')).toContain('<boolean true>');
+});
+
+test('a value of many megabytes is printed, in plain', async () => {
+  const screen = { columns: 80, style: named };
+  const long = await printed(jsonView, ['x'.repeat(30_000_000)], { isSeveral: false, screen });
+
+  expect(long).toHaveLength(30_000_003);
+});
+
+test('a string that a query gives is printed bare', async () => {
+  expect(await print('json', 't')).toBe('one\ntwo: 2\n');
+});
+
+test.each([
+  ['DEL', '\x7f', '"\\u007f"'],
+  ['a C1 control', '\x9b31m', '"\\u009b31m"'],
+  ['ESC', '\x1b[2J', '"\\u001b[2J"'],
+  ['a newline', 'a\nb', '"a\\nb"'],
+  ['a right-to-left override', '\u202e', '"\\u202e"'],
+  ['an isolate', '\u2066', '"\\u2066"'],
+  ['line and paragraph separators', '\u2028\u2029', '"\\u2028\\u2029"'],
+  ['a byte order mark', '\ufeff', '"\\ufeff"'],
+  ['a tag', '\u{e0041}', '"\\udb40\\udc41"'],
+  ['half a character', '\ud800', '"\\ud800"'],
+  ['an override after a backslash', '\\\u202e', '"\\\\\\u202e"'],
+])('%s in a string is an escape', (_name, value, text) => {
+  expect(jsonText(value)).toBe(text);
+  expect(JSON.parse(text)).toBe(value);
+});
+
+test('readable text stays readable', () => {
+  expect(jsonText('日本語 👨‍👩‍👧 é')).toBe('"日本語 👨‍👩‍👧 é"');
+});
+
+test('a member name is escaped as a string is', () => {
+  expect(jsonText({ 'a\u202eb': 1 })).toBe('{"a\\u202eb":1}');
+});
+
+test('numbers keep the digits they came with', () => {
+  const text = '{"big":12345678901234567890,"price":1.10,"huge":1e400}';
+
+  expect(jsonText(parseJson(text))).toBe(text);
+});
+
+test('an indent puts every member on a separate line', () => {
+  expect(jsonText({ id: '7', fields: { Title: '\x9b' }, tags: [] }, 2)).toBe(
+    '{\n  "id": "7",\n  "fields": {\n    "Title": "\\u009b"\n  },\n  "tags": []\n}',
+  );
+});
+
+test('whatever the value is, it parses back equal, and is harmless on a terminal', () => {
+  const units = fc.oneof(
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+    fc.constantFrom('\x1b', '\x7f', '\x9b', '\u202e', '\u2028', '\ufeff', '\u{e0041}', '\u200f', '\\', '"', '\ud800'),
+  );
+  const strings = fc.array(units).map((parts) => parts.join(''));
+  const { value } = fc.letrec<{ value: JsonValue }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 3 },
+      strings,
+      fc.integer(),
+      fc.boolean(),
+      fc.constant(null),
+      fc.array(tie('value')),
+      fc.dictionary(strings, tie('value'), { noNullPrototype: true }),
+    ),
+  }));
+
+  fc.assert(
+    fc.property(value, fc.constantFrom(0, 2), (any, indent) => {
+      const text = jsonText(any, indent);
+
+      expect(JSON.parse(text)).toEqual(JSON.parse(printJson(any)));
+      expect(text).not.toMatch(/[^\P{Cc}\n]|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/u);
+      expect(indent === 0 && text.includes('\n')).toBe(false);
+    }),
+  );
+});
+
+test('the status is removed before each write, and only complete lines are written', async () => {
+  const screen: string[] = [];
+  const output = { isClosed: false, write: async (text: string) => void screen.push(text) };
+  const lines = wholeLines(output, () => screen.push('(away)'));
+
+  for (const text of ['[\n  1', ',\n  2', ',', '\n  3', '\n]\n']) await lines.write(text);
+  await lines.flush();
+
+  expect(screen).toEqual(['(away)', '[\n', '(away)', '  1,\n', '(away)', '  2,\n', '(away)', '  3\n]\n']);
+});
+
+test('a last line without an end is written at the end', async () => {
+  const screen: string[] = [];
+  const output = { isClosed: false, write: async (text: string) => void screen.push(text) };
+  const lines = wholeLines(output, () => screen.push('(away)'));
+
+  await lines.write('half a line');
+  expect(screen).toEqual([]);
+  await lines.flush();
+  await lines.flush();
+
+  expect(screen).toEqual(['(away)', 'half a line']);
 });

@@ -12,7 +12,7 @@ import {
   readingLine,
 } from '../../../src/output/progress.ts';
 import { loadStyle, plainStyle } from '../../../src/output/view.ts';
-import { forbidden, hostileTexts } from './hostile-text.ts';
+import { forbidden, hostileTexts } from './printed.ts';
 
 const midway: RunProgressShown = {
   ...{ rows: 100_000, settled: 12_000, failed: 3, inDoubt: 0 },

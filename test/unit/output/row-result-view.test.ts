@@ -1,10 +1,8 @@
 import { expect, test } from 'vitest';
 import { Failure } from '../../../src/core/errors.ts';
 import { type RowResultShown, rowResultView } from '../../../src/output/runs.ts';
-import type { PrintFormat } from '../../../src/output/view.ts';
-import { loadStyle } from '../../../src/output/view.ts';
-import { forbidden, hostileTexts } from './hostile-text.ts';
-import { printed } from './printed.ts';
+import { loadStyle, type PrintFormat } from '../../../src/output/view.ts';
+import { forbidden, hostileTexts, printed } from './printed.ts';
 
 const show = (format: PrintFormat, ...results: RowResultShown[]) => printed(rowResultView, results, { format });
 

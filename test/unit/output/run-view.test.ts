@@ -1,11 +1,9 @@
 import { expect, test } from 'vitest';
 import type { JournalHeader } from '../../../src/bulk/journal-format.ts';
 import { type RunDetailShown, type RunShown, runDetailView, runView } from '../../../src/output/runs.ts';
-import type { PrintFormat } from '../../../src/output/view.ts';
-import { plainStyle } from '../../../src/output/view.ts';
+import { type PrintFormat, plainStyle } from '../../../src/output/view.ts';
 import { sampleHeader } from '../bulk/journal-samples.ts';
-import { forbidden, hostileTexts } from './hostile-text.ts';
-import { pipe, printed } from './printed.ts';
+import { forbidden, hostileTexts, pipe, printed } from './printed.ts';
 
 const header: JournalHeader = {
   ...{ listctl: 'journal', version: 1 },

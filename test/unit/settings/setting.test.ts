@@ -1,5 +1,25 @@
 import { expect, test } from 'vitest';
-import { durationParser, InvalidValue } from '../../../src/settings/setting.ts';
+import { isLoopback } from '../../../src/core/loopback.ts';
+import { durationParser, InvalidValue, parseAddress } from '../../../src/settings/setting.ts';
+
+test.each(['127.0.0.1', '127.1.2.3:80', '0x7f.1', '[::1]:7070', 'localhost', 'a.localhost', 'LOCALHOST.'])(
+  'http://%s stays on this machine',
+  (host) => {
+    expect(isLoopback(new URL(`http://${host}`))).toBe(true);
+  },
+);
+
+test.each(['128.0.0.1', '127.0.0.1.example', 'notlocalhost', 'localhost.example', '[::2]'])(
+  'http://%s is another machine',
+  (host) => {
+    expect(isLoopback(new URL(`http://${host}`))).toBe(false);
+  },
+);
+
+test('the built-in service is local:, with an optional directory', () => {
+  expect(parseAddress('local:')).toEqual({ kind: 'local', directory: undefined });
+  expect(parseAddress('local:/tmp/a b')).toEqual({ kind: 'local', directory: '/tmp/a b' });
+});
 
 const parse = durationParser({ max: '24h' });
 

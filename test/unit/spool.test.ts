@@ -1,9 +1,8 @@
 import { readdirSync, readlinkSync, statSync, writeSync } from 'node:fs';
 import { afterEach, expect, test, vi } from 'vitest';
-import { linesInMemoryMax, openSpool } from '../../../src/core/spool.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { printed } from './printed.ts';
-import { jsonView } from './views.ts';
+import { linesInMemoryMax, openSpool } from '../../src/core/spool.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { jsonView, printed } from './output/printed.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();
