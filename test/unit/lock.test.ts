@@ -2,19 +2,24 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { Stopped } from '../../src/core/errors.ts';
 import { entryOf, type Holder, isLocked, takeLock, thisHolder } from '../../src/core/lock.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { testHost } from '../support/test-host.ts';
+import { test as base } from '../support/test-in-directory.ts';
+
+/** A test with a directory, and the path of a lock in it. */
+const test = base.extend<{ path: string }>({
+  path: ({ directory }, use) => use(join(directory.path, 'a.lock')),
+});
 
 const atOnce = { waitMs: 0 };
 /** The real processes of this machine. */
 const processes = { own: process.pid, isRunning };
 
-test('one at a time: the second caller sees the holder, and acquires the lock once it is released', async () => {
-  await using directory = await temporaryDirectory();
-  const path = join(directory.path, 'a.lock');
+test('one at a time: the second caller sees the holder, and acquires the lock once it is released', async ({
+  path,
+}) => {
   const first = await takeLock(path, atOnce, testHost());
 
   await expect(takeLock(path, atOnce, testHost())).rejects.toMatchObject({
@@ -28,9 +33,7 @@ test('one at a time: the second caller sees the holder, and acquires the lock on
   expect(existsSync(path)).toBe(false);
 });
 
-test('a waiting process checks again after 50 to 250 ms, and gives up after its timeout', async () => {
-  await using directory = await temporaryDirectory();
-  const path = join(directory.path, 'a.lock');
+test('a waiting process checks again after 50 to 250 ms, and gives up after its timeout', async ({ path }) => {
   const host = testHost();
   await takeLock(path, atOnce, testHost());
 
@@ -41,9 +44,7 @@ test('a waiting process checks again after 50 to 250 ms, and gives up after its 
   expect(readdirSync(path)).toHaveLength(1);
 });
 
-test('a wait stops when its signal aborts', async () => {
-  await using directory = await temporaryDirectory();
-  const path = join(directory.path, 'a.lock');
+test('a wait stops when its signal aborts', async ({ path }) => {
   await takeLock(path, atOnce, testHost());
   const host = testHost();
   const clock = { ...host.clock, sleep: (_: number, signal: AbortSignal) => Promise.reject(signal.reason) };
@@ -53,36 +54,34 @@ test('a wait stops when its signal aborts', async () => {
 });
 
 describe('what others left behind', () => {
-  test('the entry of an exited process is removed', async () => {
-    await using directory = await temporaryDirectory();
+  test('the entry of an exited process is removed', async ({ path }) => {
     const gone = spawnSync('true').pid;
-    leave(directory.path, { ...thisHolder(processes), pid: gone, startedAt: '1' });
+    leave(path, { ...thisHolder(processes), pid: gone, startedAt: '1' });
 
-    await takeLock(join(directory.path, 'a.lock'), atOnce, { ...testHost(), processes });
+    await takeLock(path, atOnce, { ...testHost(), processes });
 
-    expect(readdirSync(join(directory.path, 'a.lock'))).toHaveLength(1);
+    expect(readdirSync(path)).toHaveLength(1);
   });
 
-  test.skipIf(process.platform !== 'linux')('so is that of a process whose number another one has now', async () => {
-    await using directory = await temporaryDirectory();
-    leave(directory.path, { ...thisHolder(processes), startedAt: '1' });
+  test.skipIf(process.platform !== 'linux')(
+    'so is that of a process whose number another one has now',
+    async ({ path }) => {
+      leave(path, { ...thisHolder(processes), startedAt: '1' });
 
-    await takeLock(join(directory.path, 'a.lock'), atOnce, { ...testHost(), processes });
-  });
+      await takeLock(path, atOnce, { ...testHost(), processes });
+    },
+  );
 
-  test('that of a living process is respected, however old it is', async () => {
-    await using directory = await temporaryDirectory();
-    leave(directory.path, thisHolder(processes));
+  test('that of a living process is respected, however old it is', async ({ path }) => {
+    leave(path, thisHolder(processes));
 
-    const taking = takeLock(join(directory.path, 'a.lock'), atOnce, { ...testHost(), processes });
+    const taking = takeLock(path, atOnce, { ...testHost(), processes });
 
     await expect(taking).rejects.toMatchObject({ kind: 'locked', message: expect.stringContaining(`${process.pid}`) });
   });
 
-  test('the entry of another machine is treated as live until the lock is broken', async () => {
-    await using directory = await temporaryDirectory();
-    const path = join(directory.path, 'a.lock');
-    leave(directory.path, { pid: 1, startedAt: '1', domain: '0123456789abcdef', nonce: '0123456789ab' });
+  test('the entry of another machine is treated as live until the lock is broken', async ({ path }) => {
+    leave(path, { pid: 1, startedAt: '1', domain: '0123456789abcdef', nonce: '0123456789ab' });
 
     await expect(takeLock(path, atOnce, { ...testHost(), processes })).rejects.toMatchObject({
       kind: 'locked',
@@ -91,17 +90,15 @@ describe('what others left behind', () => {
     await takeLock(path, { waitMs: 0, breakLock: true }, { ...testHost(), processes });
   });
 
-  test('a file that is not an entry is ignored', async () => {
-    await using directory = await temporaryDirectory();
-    mkdirSync(join(directory.path, 'a.lock'));
-    writeFileSync(join(directory.path, 'a.lock', 'README'), '');
+  test('a file that is not an entry is ignored', async ({ path }) => {
+    mkdirSync(path);
+    writeFileSync(join(path, 'README'), '');
 
-    await takeLock(join(directory.path, 'a.lock'), atOnce, testHost());
+    await takeLock(path, atOnce, testHost());
   });
 });
 
-test('a lock that cannot be made is a local file, named', async () => {
-  await using directory = await temporaryDirectory();
+test('a lock that cannot be made is a local file, named', async ({ directory }) => {
   writeFileSync(join(directory.path, 'file'), '');
 
   await expect(takeLock(join(directory.path, 'file', 'a.lock'), atOnce, testHost())).rejects.toMatchObject({
@@ -110,9 +107,7 @@ test('a lock that cannot be made is a local file, named', async () => {
   });
 });
 
-test('a check reports whether the lock is held, and does not acquire it', async () => {
-  await using directory = await temporaryDirectory();
-  const path = join(directory.path, 'a.lock');
+test('a check reports whether the lock is held, and does not acquire it', async ({ path }) => {
   expect(isLocked(path, processes)).toBe(false);
 
   const lock = await takeLock(path, atOnce, testHost());
@@ -121,16 +116,16 @@ test('a check reports whether the lock is held, and does not acquire it', async 
   lock.release();
 
   expect(isLocked(path, processes)).toBe(false);
-  leave(directory.path, { ...thisHolder(processes), pid: spawnSync('true').pid, startedAt: '1' });
+  leave(path, { ...thisHolder(processes), pid: spawnSync('true').pid, startedAt: '1' });
   expect(isLocked(path, processes)).toBe(false);
   expect(readdirSync(path)).toHaveLength(1);
   writeFileSync(join(path, entryOf({ pid: 1, startedAt: '1', domain: '0123456789abcdef', nonce: '0123456789ab' })), '');
   expect(isLocked(path, processes)).toBe(true);
 });
 
-function leave(directory: string, holder: Holder): void {
-  mkdirSync(join(directory, 'a.lock'));
-  writeFileSync(join(directory, 'a.lock', entryOf(holder)), '');
+function leave(path: string, holder: Holder): void {
+  mkdirSync(path);
+  writeFileSync(join(path, entryOf(holder)), '');
 }
 
 function isRunning(id: number): boolean {
@@ -141,11 +136,9 @@ function isRunning(id: number): boolean {
   }
 }
 
-test.each(['null', '7', '"x"', '{"host":{},"since":[]}', '{"host":null}', '[]', '{'])(
+test.for(['null', '7', '"x"', '{"host":{},"since":[]}', '{"host":null}', '[]', '{'])(
   'an entry that contains %s still counts, by its name',
-  async (said) => {
-    await using directory = await temporaryDirectory();
-    const path = join(directory.path, 'a.lock');
+  async (said, { path }) => {
     mkdirSync(path);
     const entry = entryOf({ ...thisHolder(processes), domain: '0123456789abcdef' });
     writeFileSync(join(path, entry), said);

@@ -1,12 +1,10 @@
-import { describe, expect, test } from 'vitest';
-import { serviceIn, tasks } from './service-in.ts';
+import { describe, expect } from 'vitest';
+import { serviceIn, tasks, test } from './service-in.ts';
 
 const aBody = { fields: { Title: 'Buy milk' } };
 
 describe('an item', () => {
-  test('is created with an id, a place and a tag, and reads as it was sent', async () => {
-    await using service = await serviceIn();
-
+  test('is created with an id, a place and a tag, and reads as it was sent', async ({ service }) => {
     const created = await service.send('POST', tasks, aBody);
     const read = await service.send('GET', `${tasks}/1`);
 
@@ -20,8 +18,7 @@ describe('an item', () => {
     expect(read.headers).not.toHaveProperty('location');
   });
 
-  test('changes only in the fields that an update names, in their order', async () => {
-    await using service = await serviceIn();
+  test('changes only in the fields that an update names, in their order', async ({ service }) => {
     await service.create({ Title: 'Milk', Note: 'fresh', Done: false });
 
     const updated = await service.send('PATCH', `${tasks}/1`, { fields: { Count: 2, Note: 'soy' } });
@@ -31,8 +28,7 @@ describe('an item', () => {
     expect((await service.send('GET', `${tasks}/1`)).body).toBe(updated.body);
   });
 
-  test('loses a field that an update sets to null, and keeps a null that it was created with', async () => {
-    await using service = await serviceIn();
+  test('loses a field that an update sets to null, and keeps a null that it was created with', async ({ service }) => {
     await service.create({ Title: 'Milk', Note: null, Due: 'today' });
 
     const updated = await service.send('PATCH', `${tasks}/1`, { fields: { Due: null, Never: null } });
@@ -40,8 +36,7 @@ describe('an item', () => {
     expect(updated.body).toBe('{"id":"1","fields":{"Title":"Milk","Note":null}}');
   });
 
-  test('is missing once it is deleted', async () => {
-    await using service = await serviceIn();
+  test('is missing once it is deleted', async ({ service }) => {
     await service.create({});
 
     expect(await service.send('DELETE', `${tasks}/1`)).toMatchObject({ status: 204, headers: {}, body: '' });
@@ -56,13 +51,11 @@ describe('an item', () => {
     expect((await service.send('PATCH', `${tasks}/1`, aBody)).status).toBe(404);
   });
 
-  test.each([
+  test.for([
     '{"n":12345678901234567890,"price":1.10,"code":"007","huge":1e400,"zero":-0}',
     '{"__proto__":{"admin":true},"constructor":1,"toString":null,"":"empty"}',
     '{"deep":[[{"a":[null,true]}]],"lone":"\\ud800","text":"é \\u0000 \u{1f95b}"}',
-  ])('comes out as it went in: %s', async (fields) => {
-    await using service = await serviceIn();
-
+  ])('comes out as it went in: %s', async (fields, { service }) => {
     const created = await service.send('POST', tasks, `{ "fields" : ${fields} }`);
     await service.reopen();
     const updated = await service.send('PATCH', `${tasks}/1`, '{"fields":{}}');
@@ -71,8 +64,7 @@ describe('an item', () => {
     expect(updated.body).toBe(created.body);
   });
 
-  test('takes an update of a field with the name of something that every object inherits', async () => {
-    await using service = await serviceIn();
+  test('takes an update of a field with the name of something that every object inherits', async ({ service }) => {
     await service.create({ Title: 'Milk' });
 
     const set = await service.send('PATCH', `${tasks}/1`, '{"fields":{"__proto__":1.0,"constructor":"x"}}');
@@ -84,8 +76,7 @@ describe('an item', () => {
 });
 
 describe('ids', () => {
-  test('count from 1 in each list, whatever its name', async () => {
-    await using service = await serviceIn();
+  test('count from 1 in each list, whatever its name', async ({ service }) => {
     const long = 'é'.repeat(512);
     const lists = [
       'home/lists/tasks',
@@ -106,8 +97,7 @@ describe('ids', () => {
     }
   });
 
-  test('are never given again, not after a delete and not after a restart', async () => {
-    await using service = await serviceIn();
+  test('are never given again, not after a delete and not after a restart', async ({ service }) => {
     await service.create({});
     const last = await service.create({});
 
@@ -117,18 +107,16 @@ describe('ids', () => {
     expect(await service.create({})).toBe('3');
   });
 
-  test.each(['0', '01', '1.0', '+1', '-1', '1e0', 'x', '%20', '9007199254740993', '99999999999999999999'])(
+  test.for(['0', '01', '1.0', '+1', '-1', '1e0', 'x', '%20', '9007199254740993', '99999999999999999999'])(
     'that were never given are not found: %s',
-    async (id) => {
-      await using service = await serviceIn();
+    async (id, { service }) => {
       await service.create({});
 
       expect((await service.send('GET', `${tasks}/${id}`)).status).toBe(404);
     },
   );
 
-  test('that come percent-encoded are the same ids', async () => {
-    await using service = await serviceIn();
+  test('that come percent-encoded are the same ids', async ({ service }) => {
     await service.create({});
 
     expect((await service.send('GET', '/sites/h%6Fme/lists/tasks/items/%31')).status).toBe(200);
@@ -136,7 +124,7 @@ describe('ids', () => {
 });
 
 describe('an address', () => {
-  test.each([
+  test.for([
     '',
     '/',
     '/sites/home/lists/tasks',
@@ -144,16 +132,14 @@ describe('an address', () => {
     '/Sites/home/lists/tasks/items',
     '/v1.0/sites/home/lists/tasks/items',
     'sites/home/lists/tasks/items',
-  ])('that the document does not name is not found: %j', async (path) => {
-    await using service = await serviceIn();
-
+  ])('that the document does not name is not found: %j', async (path, { service }) => {
     expect(await service.send('GET', path)).toMatchObject({
       status: 404,
       json: { error: 'no such path' },
     });
   });
 
-  test.each([
+  test.for([
     ['/sites/%/lists/tasks/items', 'the site id is not percent-encoded UTF-8'],
     ['/sites/%ff/lists/tasks/items', 'the site id is not percent-encoded UTF-8'],
     ['/sites//lists/tasks/items', 'the site id is empty'],
@@ -164,22 +150,18 @@ describe('an address', () => {
     ['/sites/home/lists/tasks/items/%7F', 'the item id has control characters'],
     [`/sites/${'x'.repeat(1025)}/lists/tasks/items`, 'the site id is longer than 1,024 bytes'],
     ['/sites/home/lists/tasks/items?$expand=fields', 'query parameters are not supported'],
-  ])('that names no id is refused: %s', async (path, error) => {
-    await using service = await serviceIn();
-
+  ] as const)('that names no id is refused: %s', async ([path, error], { service }) => {
     expect(await service.send('POST', path, aBody)).toMatchObject({ status: 400, json: { error } });
   });
 
-  test.each([
+  test.for([
     ['GET', tasks, 'POST'],
     ['DELETE', tasks, 'POST'],
     ['POST', `${tasks}/1`, 'GET, PATCH, DELETE'],
     ['PUT', `${tasks}/1`, 'GET, PATCH, DELETE'],
     ['constructor', `${tasks}/1`, 'GET, PATCH, DELETE'],
     ['get', `${tasks}/1`, 'GET, PATCH, DELETE'],
-  ])('says what can be done there: %s %s', async (method, path, allow) => {
-    await using service = await serviceIn();
-
+  ] as const)('says what can be done there: %s %s', async ([method, path, allow], { service }) => {
     expect(await service.send(method, path)).toMatchObject({
       status: 405,
       headers: { allow },
@@ -189,7 +171,7 @@ describe('an address', () => {
 });
 
 describe('a body', () => {
-  test.each([
+  test.for([
     ['', 'the body is not JSON'],
     ['{"fields":{}', 'the body is not JSON'],
     ['{"fields":{"a":1,"a":2}}', 'the body is not JSON'],
@@ -204,8 +186,7 @@ describe('a body', () => {
     ['{"Title":"Milk"}', 'the body must be {"fields": {…}}'],
     ['{"fields":{},"id":"7"}', 'unexpected member "id" in the body'],
     ['{"fields":{},"__proto__":{}}', 'unexpected member "__proto__" in the body'],
-  ])('that is not {"fields": {…}} is refused: %s', async (body, error) => {
-    await using service = await serviceIn();
+  ] as const)('that is not {"fields": {…}} is refused: %s', async ([body, error], { service }) => {
     await service.create({ Title: 'as it was' });
     const json = { error: expect.stringContaining(error) };
     const headers = { 'content-type': 'application/json' };
@@ -217,8 +198,7 @@ describe('a body', () => {
     expect(await service.create({})).toBe('2');
   });
 
-  test('in UTF-8 is taken, with a byte order mark or without, and in nothing else', async () => {
-    await using service = await serviceIn();
+  test('in UTF-8 is taken, with a byte order mark or without, and in nothing else', async ({ service }) => {
     const withMark = Buffer.from('\ufeff{"fields":{"Title":"é"}}');
     const latin1 = Buffer.from('{"fields":{"Title":"é"}}', 'latin1');
 
@@ -232,7 +212,7 @@ describe('a body', () => {
     });
   });
 
-  test.each([
+  test.for([
     ['application/json', 201],
     ['application/json; charset=utf-8', 201],
     ['Application/JSON ;charset="utf-8"', 201],
@@ -240,21 +220,16 @@ describe('a body', () => {
     ['application/jsonp', 415],
     ['application/merge-patch+json', 415],
     ['', 415],
-  ])('of type %j is answered with %i', async (contentType, status) => {
-    await using service = await serviceIn();
-
+  ] as const)('of type %j is answered with %i', async ([contentType, status], { service }) => {
     expect((await service.send('POST', tasks, aBody, { 'content-type': contentType })).status).toBe(status);
   });
 
-  test('has its type said', async () => {
-    await using service = await serviceIn();
-
+  test('has its type said', async ({ service }) => {
     expect((await service.send('POST', tasks)).status).toBe(415);
     expect((await service.send('PATCH', `${tasks}/1`)).status).toBe(415);
   });
 
-  test('of 8 MiB is taken, of a byte more is not', async () => {
-    await using service = await serviceIn();
+  test('of 8 MiB is taken, of a byte more is not', async ({ service }) => {
     const empty = '{"fields":{"a":""}}';
     const padded = (bytes: number) => `${empty}${' '.repeat(bytes - empty.length)}`;
 
@@ -265,8 +240,7 @@ describe('a body', () => {
     });
   });
 
-  test('is refused when the item would be more than its reader takes', async () => {
-    await using service = await serviceIn();
+  test('is refused when the item would be more than its reader takes', async ({ service }) => {
     const half = 'x'.repeat(5 * 1024 * 1024);
     const many = (prefix: string) => Object.fromEntries(Array.from({ length: 6_000 }, (_, at) => [prefix + at, 1]));
     await service.create({ a: half });
@@ -278,8 +252,7 @@ describe('a body', () => {
     expect((await service.send('PATCH', `${tasks}/1`, { fields: { a: half } })).status).toBe(200);
   });
 
-  test('has no place in a GET or a DELETE', async () => {
-    await using service = await serviceIn();
+  test('has no place in a GET or a DELETE', async ({ service }) => {
     await service.create({});
 
     expect((await service.send('GET', `${tasks}/1`, '{}')).status).toBe(400);
@@ -303,7 +276,7 @@ describe('If-Match', () => {
     expect(tags.size).toBe(5);
   });
 
-  test.each([
+  test.for([
     ['the tag', (tag: string) => tag, true],
     ['any tag', () => '*', true],
     ['any tag, with spaces', () => ' * ', true],
@@ -312,8 +285,7 @@ describe('If-Match', () => {
     ['another tag', () => '"x"', false],
     ['the tag, but weak', (tag: string) => `W/${tag}`, false],
     ['the tag inside another', (tag: string) => `"x${tag.slice(1)}`, false],
-  ])('with %s lets a write through: %3$s', async (_, headerFor, passes) => {
-    await using service = await serviceIn();
+  ] as const)('with %s lets a write through: %3$s', async ([_, headerFor, passes], { service }) => {
     const { headers } = await service.send('POST', tasks, aBody);
     const ifMatch = { 'if-match': headerFor(headers['etag'] ?? '') };
 
@@ -326,21 +298,20 @@ describe('If-Match', () => {
     expect(deleted.status).toBe(passes ? 204 : 412);
   });
 
-  test.each(['', 'x', '"x" y', 'W/*', '"x', '*, "x"'])('that is not a list of tags is refused: %j', async (header) => {
-    await using service = await serviceIn();
-    await service.create({});
+  test.for(['', 'x', '"x" y', 'W/*', '"x', '*, "x"'])(
+    'that is not a list of tags is refused: %j',
+    async (header, { service }) => {
+      await service.create({});
 
-    expect((await service.send('DELETE', `${tasks}/1`, undefined, { 'if-match': header })).status).toBe(400);
-  });
+      expect((await service.send('DELETE', `${tasks}/1`, undefined, { 'if-match': header })).status).toBe(400);
+    },
+  );
 
-  test('says nothing about an item that is not there', async () => {
-    await using service = await serviceIn();
-
+  test('says nothing about an item that is not there', async ({ service }) => {
     expect((await service.send('DELETE', `${tasks}/1`, undefined, { 'if-match': '*' })).status).toBe(404);
   });
 
-  test('lets one of two that read the same state write', async () => {
-    await using service = await serviceIn();
+  test('lets one of two that read the same state write', async ({ service }) => {
     const { headers } = await service.send('POST', tasks, aBody);
     const ifMatch = { 'if-match': headers['etag'] ?? '' };
 

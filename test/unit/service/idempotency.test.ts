@@ -1,15 +1,13 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { openStore } from '../../../src/service/store.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { serviceIn, tasks } from './service-in.ts';
+import { serviceIn, tasks, test } from './service-in.ts';
 
 const hour = 60 * 60 * 1000;
 const milk = { fields: { Title: 'Buy milk' } };
 const key = (value: string) => ({ 'idempotency-key': value });
 
 describe('a create under a key', () => {
-  test('that is sent again creates nothing, and is answered as it was the first time', async () => {
-    await using service = await serviceIn();
+  test('that is sent again creates nothing, and is answered as it was the first time', async ({ service }) => {
     const first = await service.send('POST', tasks, milk, key('"k1"'));
     await service.send('PATCH', `${tasks}/1`, { fields: { Title: 'changed' } });
     await service.reopen();
@@ -22,8 +20,7 @@ describe('a create under a key', () => {
     expect(await service.create({})).toBe('2');
   });
 
-  test('returns the same item even after it was deleted', async () => {
-    await using service = await serviceIn();
+  test('returns the same item even after it was deleted', async ({ service }) => {
     await service.send('POST', tasks, milk, key('k'));
     await service.send('DELETE', `${tasks}/1`);
 
@@ -31,8 +28,7 @@ describe('a create under a key', () => {
     expect((await service.send('GET', `${tasks}/1`)).status).toBe(404);
   });
 
-  test('with another body is refused', async () => {
-    await using service = await serviceIn();
+  test('with another body is refused', async ({ service }) => {
     await service.send('POST', tasks, milk, key('k'));
 
     for (const fields of [{ Title: 'Buy bread' }, { Title: 'Buy milk', Done: false }, {}]) {
@@ -44,17 +40,14 @@ describe('a create under a key', () => {
     expect(await service.create({})).toBe('2');
   });
 
-  test('is one item however many come at once', async () => {
-    await using service = await serviceIn();
-
+  test('is one item however many come at once', async ({ service }) => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => service.send('POST', tasks, milk, key('k'))));
 
     expect(new Set(answers.map(({ body }) => body))).toEqual(new Set(['{"id":"1","fields":{"Title":"Buy milk"}}']));
     expect(answers.filter(({ headers }) => headers['idempotent-replayed'] === undefined)).toHaveLength(1);
   });
 
-  test('has nothing to do with the same key in another list, nor with another key', async () => {
-    await using service = await serviceIn();
+  test('has nothing to do with the same key in another list, nor with another key', async ({ service }) => {
     await service.send('POST', tasks, milk, key('k'));
 
     const elsewhere = await service.send('POST', '/sites/home/lists/notes/items', { fields: {} }, key('k'));
@@ -64,29 +57,25 @@ describe('a create under a key', () => {
     expect(quoted).toMatchObject({ status: 201, json: { id: '2' } });
   });
 
-  test('that was refused leaves the key free', async () => {
-    await using service = await serviceIn();
+  test('that was refused leaves the key free', async ({ service }) => {
     await service.send('POST', tasks, '{"fields":1}', key('k'));
 
     expect((await service.send('POST', tasks, milk, key('k'))).headers).not.toHaveProperty('idempotent-replayed');
   });
 
-  test.each([
+  test.for([
     ['', 400],
     ['x'.repeat(255), 201],
     ['x'.repeat(256), 400],
     ['é', 400],
     ['a\tb', 400],
-  ])('of %j is answered with %i', async (value, status) => {
-    await using service = await serviceIn();
-
+  ] as const)('of %j is answered with %i', async ([value, status], { service }) => {
     expect((await service.send('POST', tasks, milk, key(value))).status).toBe(status);
   });
 });
 
 describe('a key', () => {
-  test('is remembered for 24 hours, and then free', async () => {
-    await using service = await serviceIn();
+  test('is remembered for 24 hours, and then free', async ({ service }) => {
     await service.send('POST', tasks, milk, key('k'));
 
     service.now += 24 * hour - 1;
@@ -98,8 +87,7 @@ describe('a key', () => {
     expect(later.headers).not.toHaveProperty('idempotent-replayed');
   });
 
-  test('that is used again expires after its last use', async () => {
-    await using service = await serviceIn();
+  test('that is used again expires after its last use', async ({ service }) => {
     await service.send('POST', tasks, milk, key('k'));
     service.now += 24 * hour;
     await service.send('POST', tasks, milk, key('k'));
@@ -111,8 +99,7 @@ describe('a key', () => {
     expect(again).toMatchObject({ json: { id: '2' }, headers: { 'idempotent-replayed': 'true' } });
   });
 
-  test('is forgotten bit by bit once it is old', async () => {
-    await using directory = await temporaryDirectory();
+  test('is forgotten bit by bit once it is old', async ({ directory }) => {
     const recordsIn = async () => {
       const store = openStore(directory.path);
       const kept = await store.write((transaction) =>

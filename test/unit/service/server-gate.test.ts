@@ -1,32 +1,26 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { rawConnection, sendHttp } from '../../support/send-http.ts';
-import { serverIn, tasks, token } from './server-in.ts';
+import { serverIn, tasks, test, token } from './server-in.ts';
 
 describe('Host', () => {
-  test.each(['localhost', 'localhost:1', 'LOCALHOST', '127.0.0.1', '127.9.9.9:80', '[::1]', '[::1]:7070'])(
+  test.for(['localhost', 'localhost:1', 'LOCALHOST', '127.0.0.1', '127.9.9.9:80', '[::1]', '[::1]:7070'])(
     '%s is this server',
-    async (host) => {
-      await using server = await serverIn();
-
+    async (host, { server }) => {
       expect((await server.send(`${tasks}/1`, { headers: { host } })).status).toBe(404);
     },
   );
 
-  test.each([
+  test.for([
     ...['evil.example', 'evil.example:7070', 'localhost.evil.example', 'evil.localhost', '127.0.0.1.evil.example'],
     ...['128.0.0.1', '0.0.0.0', '[::2]', '::1', 'localhost:x', 'localhost@evil.example', ' '],
-  ])('%j is another, and refused', async (host) => {
-    await using server = await serverIn();
-
+  ])('%j is another, and refused', async (host, { server }) => {
     const answer = await server.send(tasks, { fields: {}, headers: { host } });
 
     expect(answer).toMatchObject({ status: 403, body: '{"error":"the Host header does not name this server"}' });
     expect((await server.send(`${tasks}/1`)).status).toBe(404);
   });
 
-  test.each(['HTTP/1.1', 'HTTP/1.0'])('must be there, in %s too', async (version) => {
-    await using server = await serverIn();
-
+  test.for(['HTTP/1.1', 'HTTP/1.0'])('must be there, in %s too', async (version, { server }) => {
     const connection = await rawConnection(
       server.url,
       `GET /v1.0${tasks}/1 ${version}\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n\r\n`,
@@ -48,11 +42,9 @@ describe('Host', () => {
 });
 
 describe('a web page', () => {
-  test.each(['https://evil.example', 'http://localhost:7070', 'null', ''])(
+  test.for(['https://evil.example', 'http://localhost:7070', 'null', ''])(
     'at %j is refused, whatever it knows, and nothing invites it',
-    async (origin) => {
-      await using server = await serverIn();
-
+    async (origin, { server }) => {
       const answer = await server.send(tasks, { fields: {}, headers: { origin } });
       const preflight = await server.send(tasks, {
         method: 'OPTIONS',
@@ -67,8 +59,7 @@ describe('a web page', () => {
     },
   );
 
-  test('is refused even where its Origin hides behind a thousand headers', async () => {
-    await using server = await serverIn();
+  test('is refused even where its Origin hides behind a thousand headers', async ({ server }) => {
     const many = Array.from({ length: 2100 }, () => 'a:b').join('\r\n');
 
     const connection = await rawConnection(
@@ -79,9 +70,7 @@ describe('a web page', () => {
     expect(await connection.closed()).toMatch(/^HTTP\/1.1 403 .*web pages/s);
   });
 
-  test('can send no body but JSON', async () => {
-    await using server = await serverIn();
-
+  test('can send no body but JSON', async ({ server }) => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', '']) {
       expect(await server.send(tasks, { body: '{"fields":{}}', headers: { 'content-type': type } })).toMatchObject({
         status: 415,
@@ -92,7 +81,7 @@ describe('a web page', () => {
 });
 
 describe('the token', () => {
-  test.each([
+  test.for([
     undefined,
     '',
     'Bearer',
@@ -104,9 +93,7 @@ describe('the token', () => {
     `Bearer ${token.slice(1)}`,
     `Bearer ${token} ${token}`,
     `Bearer ${token.toUpperCase()}`,
-  ])('is not in %j', async (authorization) => {
-    await using server = await serverIn();
-
+  ])('is not in %j', async (authorization, { server }) => {
     const answer = await server.send(tasks, { fields: {}, headers: { authorization } });
 
     expect(answer).toMatchObject({ status: 401, headers: { 'www-authenticate': 'Bearer' } });
@@ -114,18 +101,14 @@ describe('the token', () => {
     expect((await server.send(`${tasks}/1`)).status).toBe(404);
   });
 
-  test('is known before anything is said of paths', async () => {
-    await using server = await serverIn();
-
+  test('is known before anything is said of paths', async ({ server }) => {
     for (const path of ['', '/', '/nothing', tasks]) {
       expect((await sendHttp(server.url + path)).status).toBe(401);
     }
     expect((await sendHttp(new URL('/', server.url).href)).status).toBe(401);
   });
 
-  test.each(['bearer', 'BEARER'])('may be announced as %s', async (scheme) => {
-    await using server = await serverIn();
-
+  test.for(['bearer', 'BEARER'])('may be announced as %s', async (scheme, { server }) => {
     const answer = await server.send(`${tasks}/1`, { headers: { authorization: `${scheme}  ${token}` } });
 
     expect(answer.status).toBe(404);

@@ -1,3 +1,4 @@
+import { test as base } from 'vitest';
 import type { FaultyService } from '../../../src/service/fault-injection.ts';
 import { listItemService } from '../../../src/service/handle.ts';
 import { type ServerOptions, startServer } from '../../../src/service/server.ts';
@@ -67,3 +68,12 @@ export function createOf(fields: unknown): string {
   const head = headOf('POST', ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`]);
   return head + body;
 }
+
+/** A test with a server of its own. */
+export const test = base.extend<{ server: TestServer }>({
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
+  server: async ({}, use) => {
+    await using server = await serverIn();
+    await use(server);
+  },
+});

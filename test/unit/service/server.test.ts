@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { ServiceResponse } from '../../../src/service/message.ts';
 import { rawConnection, sendHttp } from '../../support/send-http.ts';
-import { createOf, headOf, serverIn, serving, tasks, token } from './server-in.ts';
+import { createOf, headOf, serverIn, serving, tasks, test, token } from './server-in.ts';
 
 const milk = { Title: 'Buy milk' };
 const made: ServiceResponse = { status: 201, headers: {}, body: '{"id":"1","fields":{}}' };
@@ -19,8 +19,7 @@ function deferred<T>(): { readonly promise: Promise<T>; readonly resolve: (value
 }
 
 describe('an item', () => {
-  test('is created once for one key, whatever becomes of the first answer', async () => {
-    await using server = await serverIn();
+  test('is created once for one key, whatever becomes of the first answer', async ({ server }) => {
     const headers = { 'idempotency-key': '"k1"' };
     const lost = await rawConnection(server.url, createOf(milk).replace('\r\n', '\r\nIdempotency-Key: "k1"\r\n'));
     await lost.received('201');
@@ -48,19 +47,15 @@ describe('an item', () => {
 });
 
 describe('a path', () => {
-  test.each([
+  test.for([
     ...['/', '/v1.0', '/v1.00/sites', '/v2.0/sites/a/lists/b/items', '/sites/a/lists/b/items', '*', '//v1.0/sites'],
-  ])('%s lacks the version path, which is not a missing item', async (path) => {
-    await using server = await serverIn();
-
+  ])('%s lacks the version path, which is not a missing item', async (path, { server }) => {
     const connection = await rawConnection(server.url, headOf('GET', ['Connection: close'], path));
 
     expect(await connection.closed()).toMatch(/^HTTP\/1.1 400 .*"error":"invalid version/s);
   });
 
-  test('must be ASCII, so that it arrives as it was meant', async () => {
-    await using server = await serverIn();
-
+  test('must be ASCII, so that it arrives as it was meant', async ({ server }) => {
     const connection = await rawConnection(
       server.url,
       headOf('GET', ['Connection: close'], '/v1.0/sites/é/lists/b/items/1'),
@@ -71,8 +66,9 @@ describe('a path', () => {
 });
 
 describe('a body', () => {
-  test('of 9 MiB is refused by its head, by its bytes, and before it is sent; nothing is stored', async () => {
-    await using server = await serverIn();
+  test('of 9 MiB is refused by its head, by its bytes, and before it is sent; nothing is stored', async ({
+    server,
+  }) => {
     const long = Buffer.alloc(tooMuch, 'x');
 
     const declared = await server.send(tasks, { body: long });
@@ -90,8 +86,7 @@ describe('a body', () => {
     expect((await server.send(`${tasks}/1`)).status).toBe(404);
   });
 
-  test('that is refused may be sent to its end, so that its sender reads why', async () => {
-    await using server = await serverIn();
+  test('that is refused may be sent to its end, so that its sender reads why', async ({ server }) => {
     const head = headOf('POST', ['Content-Type: application/json', `Content-Length: ${tooMuch}`]);
     const connection = await rawConnection(server.url, head);
     await connection.received('413');
@@ -102,8 +97,7 @@ describe('a body', () => {
     expect(await connection.closed()).toMatch(/^HTTP\/1.1 413 .*connection: close.*8 MiB"}$/is);
   });
 
-  test('is asked for where the client waits for that, and only if it may come in', async () => {
-    await using server = await serverIn();
+  test('is asked for where the client waits for that, and only if it may come in', async ({ server }) => {
     const lines = ['Content-Type: application/json', 'Content-Length: 13', 'Expect: 100-continue', 'Connection: close'];
 
     const welcome = await rawConnection(server.url, headOf('POST', lines));
@@ -115,9 +109,7 @@ describe('a body', () => {
     expect(await stranger.closed()).toMatch(/^HTTP\/1.1 401 /);
   });
 
-  test('that comes with a wrong token is not kept, and its sender reads why', async () => {
-    await using server = await serverIn();
-
+  test('that comes with a wrong token is not kept, and its sender reads why', async ({ server }) => {
     const answer = await server.send(tasks, {
       body: Buffer.alloc(tooMuch),
       headers: { authorization: 'Bearer wrong' },
@@ -126,8 +118,7 @@ describe('a body', () => {
     expect(answer).toMatchObject({ status: 401, headers: { connection: 'close' } });
   });
 
-  test('that is too deep, or invalid, is refused', async () => {
-    await using server = await serverIn();
+  test('that is too deep, or invalid, is refused', async ({ server }) => {
     const deep = `{"fields":{"a":${'['.repeat(200_000)}`;
 
     for (const body of [deep, '', '{', '[]', '{"fields":1}', '\xff']) {
@@ -136,8 +127,7 @@ describe('a body', () => {
     expect((await server.send(tasks, { fields: milk })).status).toBe(201);
   });
 
-  test('is discarded if its sender disconnects', async () => {
-    await using server = await serverIn();
+  test('is discarded if its sender disconnects', async ({ server }) => {
     const whole = createOf(milk);
 
     const connection = await rawConnection(server.url, whole.slice(0, -5));
@@ -189,8 +179,7 @@ describe('an invalid request', () => {
     expect(received.match(/HTTP\/1.1/g)).toHaveLength(1);
   });
 
-  test('after an answer is refused for itself', async () => {
-    await using server = await serverIn();
+  test('after an answer is refused for itself', async ({ server }) => {
     const connection = await rawConnection(server.url, createOf(milk));
     await connection.received('"fields"');
 
@@ -199,8 +188,7 @@ describe('an invalid request', () => {
     expect(await connection.closed()).toMatch(/^HTTP\/1.1 201 .*}HTTP\/1.1 400 /s);
   });
 
-  test('within a body ends the connection, and stores nothing', async () => {
-    await using server = await serverIn();
+  test('within a body ends the connection, and stores nothing', async ({ server }) => {
     const head = headOf('POST', ['Content-Type: application/json', 'Transfer-Encoding: chunked']);
 
     const connection = await rawConnection(server.url, `${head}d\r\n{"fields":{}}\r\nnot a chunk\r\n`);
@@ -225,9 +213,7 @@ test('requests that come at once on a connection are answered in their order', a
   expect(await connection.closed()).toMatch(/"first".*"second"$/s);
 });
 
-test('an expectation that cannot be met says nothing to those without the token', async () => {
-  await using server = await serverIn();
-
+test('an expectation that cannot be met says nothing to those without the token', async ({ server }) => {
   const connection = await rawConnection(server.url, 'GET /v1.0/ HTTP/1.1\r\nHost: localhost\r\nExpect: x\r\n\r\n');
 
   expect(await connection.received('}')).toMatch(/^HTTP\/1.1 401 /);
@@ -293,8 +279,7 @@ describe('a connection', () => {
     expect((await server.send(`${tasks}/1`)).status).toBe(404);
   });
 
-  test('that is idle costs the others nothing, and there may be 1,000', async () => {
-    await using server = await serverIn();
+  test('that is idle costs the others nothing, and there may be 1,000', async ({ server }) => {
     const { hostname, port } = new URL(server.url);
     const idle = Array.from({ length: 1000 }, () => connect(Number(port), hostname));
     await Promise.all(idle.map((socket) => once(socket, 'connect')));

@@ -3,6 +3,7 @@ import { listItemService } from '../../../src/service/handle.ts';
 import type { ServiceResponse } from '../../../src/service/message.ts';
 import { openStore } from '../../../src/service/store.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../support/temporary-directory.ts';
+import { test as base } from '../../support/test-in-directory.ts';
 
 /** An answer with its body read. */
 export interface ReadAnswer extends ServiceResponse {
@@ -58,3 +59,12 @@ function textOf(body: unknown): string {
   if (body === undefined) return '';
   return typeof body === 'string' ? body : JSON.stringify(body);
 }
+
+/** A test with a service of its own, and a directory for another one. */
+export const test = base.extend<{ service: TestService }>({
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
+  service: async ({}, use) => {
+    await using service = await serviceIn();
+    await use(service);
+  },
+});

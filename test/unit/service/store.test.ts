@@ -2,11 +2,10 @@ import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, statSync, trunc
 import { join } from 'node:path';
 import process from 'node:process';
 import { execa } from 'execa';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { openStore } from '../../../src/service/store.ts';
 import { failureOf } from '../../support/failure-of.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { serviceIn, tasks } from './service-in.ts';
+import { serviceIn, tasks, test } from './service-in.ts';
 
 const runTypescript = join(import.meta.dirname, '../../support/run-typescript.js');
 const creatingProcess = join(import.meta.dirname, 'creating-process.ts');
@@ -22,8 +21,7 @@ function createdIn(stdout: string): readonly string[] {
 }
 
 describe('a store', () => {
-  test('is made in a directory for its owner alone, dots in its name or not', async () => {
-    await using directory = await temporaryDirectory();
+  test('is made in a directory for its owner alone, dots in its name or not', async ({ directory }) => {
     const path = join(directory.path, 'state', 'listctl.d');
 
     await openStore(path).close();
@@ -32,8 +30,7 @@ describe('a store', () => {
     expect(existsSync(join(path, 'data.mdb'))).toBe(true);
   });
 
-  test('does all of a write or nothing of it', async () => {
-    await using directory = await temporaryDirectory();
+  test('does all of a write or nothing of it', async ({ directory }) => {
     const store = openStore(directory.path);
 
     const failing = store.write((transaction) => {
@@ -48,8 +45,7 @@ describe('a store', () => {
     await store.close();
   });
 
-  test('commits what waits when it is closed, and then takes no more', async () => {
-    await using directory = await temporaryDirectory();
+  test('commits what waits when it is closed, and then takes no more', async ({ directory }) => {
     const store = openStore(directory.path);
 
     const write = store.write((transaction) => transaction.put(['a'], '1'));
@@ -63,8 +59,7 @@ describe('a store', () => {
     await next.close();
   });
 
-  test('orders its keys part by part, numbers by value', async () => {
-    await using directory = await temporaryDirectory();
+  test('orders its keys part by part, numbers by value', async ({ directory }) => {
     const store = openStore(directory.path);
 
     const keys = await store.write((transaction) => {
@@ -79,8 +74,7 @@ describe('a store', () => {
     await store.close();
   });
 
-  test('is shared: what one process stored is visible to another', async () => {
-    await using service = await serviceIn();
+  test('is shared: what one process stored is visible to another', async ({ service }) => {
     await service.create({ by: 'us' });
     expect((await service.send('GET', `${tasks}/2`)).status).toBe(404);
 
@@ -93,8 +87,7 @@ describe('a store', () => {
     for (const id of theirs) expect((await service.send('GET', `${tasks}/${id}`)).status).toBe(200);
   });
 
-  test('keeps every acknowledged write when the process is killed', async () => {
-    await using directory = await temporaryDirectory();
+  test('keeps every acknowledged write when the process is killed', async ({ directory }) => {
     const running = creating(directory.path, 1_000_000);
     let told = 0;
     running.stdout.on('data', (chunk: Buffer) => {
@@ -112,8 +105,7 @@ describe('a store', () => {
     expect(ids).not.toContain(await service.create({}));
   });
 
-  test('lets a disk that is nearly full not be filled', async () => {
-    await using directory = await temporaryDirectory();
+  test('lets a disk that is nearly full not be filled', async ({ directory }) => {
     let free = 1.5 * 1024 * 1024;
     const store = openStore(directory.path, () => free);
     const put = (key: string, bytes: number) => store.write((transaction) => transaction.put([key], 'x'.repeat(bytes)));
@@ -134,8 +126,7 @@ describe('a store', () => {
   // Odd, so that it is within a page: a write that fails in its middle must not damage lmdb.
   test.skipIf(process.platform === 'win32')(
     'that can grow no more says so, and has not half of an item',
-    async () => {
-      await using directory = await temporaryDirectory();
+    async ({ directory }) => {
       const limited = ['sh', '-c', 'ulimit -f 4001 && exec "$0" "$@"'];
 
       const { stdout, stderr, exitCode } = await creating(directory.path, 1_000, 50_000, limited);
@@ -150,8 +141,7 @@ describe('a store', () => {
     30_000,
   );
 
-  test('lets those of a group through that there is room for', async () => {
-    await using directory = await temporaryDirectory();
+  test('lets those of a group through that there is room for', async ({ directory }) => {
     const store = openStore(directory.path);
     // Too long for a key of LMDB, which fails the transaction that it is in.
     const tooLong = 'x'.repeat(5_000);
@@ -167,8 +157,7 @@ describe('a store', () => {
 });
 
 describe('a directory that cannot be used is named, with the reason', () => {
-  test('a file', async () => {
-    await using directory = await temporaryDirectory();
+  test('a file', async ({ directory }) => {
     const path = join(directory.path, 'file');
     writeFileSync(path, 'text');
 
@@ -179,11 +168,10 @@ describe('a directory that cannot be used is named, with the reason', () => {
     expect(failureOf(() => openStore(join(path, 'below')))).toMatchObject({ kind: 'local-file' });
   });
 
-  test.each([
+  test.for([
     ['text', Buffer.from('not a store'), 'data.mdb is not a listctl store'],
     ['noise', Buffer.alloc(40_000, 0x5a), 'data.mdb is not a listctl store'],
-  ])('%s in the place of the data', async (_, bytes, reason) => {
-    await using directory = await temporaryDirectory();
+  ] as const)('%s in the place of the data', async ([_, bytes, reason], { directory }) => {
     writeFileSync(join(directory.path, 'data.mdb'), bytes);
 
     expect(failureOf(() => openStore(directory.path))).toMatchObject({
@@ -192,12 +180,11 @@ describe('a directory that cannot be used is named, with the reason', () => {
     });
   });
 
-  test.each([
+  test.for([
     [100, 'data.mdb is not a listctl store'],
     [4_200, 'data.mdb is damaged: truncated header'],
     [20_000, 'data.mdb is damaged: truncated'],
-  ])('data cut short at %i bytes', async (bytes, reason) => {
-    await using directory = await temporaryDirectory();
+  ] as const)('data cut short at %i bytes', async ([bytes, reason], { directory }) => {
     const copy = join(directory.path, 'copy');
     {
       await using service = await serviceIn();
@@ -209,28 +196,29 @@ describe('a directory that cannot be used is named, with the reason', () => {
     expect(failureOf(() => openStore(copy)).message).toBe(`cannot open the store in ${copy}: ${reason}`);
   });
 
-  test.each([0, 1])('one whose head has a wrong bit in transaction %d: no id is given twice', async (half) => {
-    await using directory = await temporaryDirectory();
-    const store = openStore(directory.path);
-    for (const id of [1, 2, 3, 4]) await store.write((transaction) => transaction.put(['id'], String(id)));
-    await store.close();
-    const file = join(directory.path, 'data.mdb');
-    const bytes = readFileSync(file);
-    for (let bit = 0; bit < 16; bit += 1) {
-      const at = half * bytes.readUInt32LE(48) + 152 + (bit >> 3);
-      const damaged = Buffer.from(bytes);
-      damaged[at] = (bytes[at] ?? 0) ^ (1 << (bit & 7));
-      writeFileSync(file, damaged);
+  test.for([0, 1])(
+    'one whose head has a wrong bit in transaction %d: no id is given twice',
+    async (half, { directory }) => {
+      const store = openStore(directory.path);
+      for (const id of [1, 2, 3, 4]) await store.write((transaction) => transaction.put(['id'], String(id)));
+      await store.close();
+      const file = join(directory.path, 'data.mdb');
+      const bytes = readFileSync(file);
+      for (let bit = 0; bit < 16; bit += 1) {
+        const at = half * bytes.readUInt32LE(48) + 152 + (bit >> 3);
+        const damaged = Buffer.from(bytes);
+        damaged[at] = (bytes[at] ?? 0) ^ (1 << (bit & 7));
+        writeFileSync(file, damaged);
 
-      expect(failureOf(() => openStore(directory.path))).toMatchObject({
-        kind: 'local-file',
-        message: expect.stringContaining('data.mdb is damaged: inconsistent header'),
-      });
-    }
-  });
+        expect(failureOf(() => openStore(directory.path))).toMatchObject({
+          kind: 'local-file',
+          message: expect.stringContaining('data.mdb is damaged: inconsistent header'),
+        });
+      }
+    },
+  );
 
-  test('an empty file, left by a process that exited early, is initialized again', async () => {
-    await using directory = await temporaryDirectory();
+  test('an empty file, left by a process that exited early, is initialized again', async ({ directory }) => {
     writeFileSync(join(directory.path, 'data.mdb'), '');
     await using service = await serviceIn(directory);
 
@@ -238,23 +226,23 @@ describe('a directory that cannot be used is named, with the reason', () => {
   });
 
   // Nothing is closed to root.
-  test.skipIf(process.getuid?.() === 0)('a directory without access (not for root, who has it)', async () => {
-    await using directory = await temporaryDirectory();
-    const path = join(directory.path, 'closed');
-    mkdirSync(path);
-    chmodSync(path, 0o500);
+  test.skipIf(process.getuid?.() === 0)(
+    'a directory without access (not for root, who has it)',
+    async ({ directory }) => {
+      const path = join(directory.path, 'closed');
+      mkdirSync(path);
+      chmodSync(path, 0o500);
 
-    expect(failureOf(() => openStore(path)).message).toContain('EACCES: permission denied');
-    expect(failureOf(() => openStore(join(path, 'below'))).message).toContain('EACCES: permission denied');
-    chmodSync(path, 0o700);
-  });
+      expect(failureOf(() => openStore(path)).message).toContain('EACCES: permission denied');
+      expect(failureOf(() => openStore(join(path, 'below'))).message).toContain('EACCES: permission denied');
+      chmodSync(path, 0o700);
+    },
+  );
 });
 
 test.skipIf(process.platform !== 'linux')(
   'a store is made in directories that are missing, whatever their way',
-  async () => {
-    await using directory = await temporaryDirectory();
-
+  async ({ directory }) => {
     await openStore(join(directory.path, 'a', 'b', '..', 'c', 'd')).close();
 
     expect(existsSync(join(directory.path, 'a/c/d/data.mdb'))).toBe(true);

@@ -1,11 +1,11 @@
 import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { addressSetting, findSetting } from '../../../src/settings/setting.ts';
 import { findProjectFile, openSources } from '../../../src/settings/sources.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { testHost } from '../../support/test-host.ts';
+import { test } from '../../support/test-in-directory.ts';
 
 const site = { flag: '--site', variable: 'LISTCTL_SITE', parse: (text: string) => text };
 const idempotency = { flag: '--idempotency', variable: 'LISTCTL_IDEMPOTENCY', parse: (text: string) => text };
@@ -21,15 +21,14 @@ const everything = {
 type Source = keyof typeof everything;
 
 describe('the first of these that has a value wins', () => {
-  test.each<{ has: Source[]; wins: Source | undefined; source: string | undefined }>([
+  test.for<{ has: Source[]; wins: Source | undefined; source: string | undefined }>([
     { has: ['flag', 'named', 'variable', 'project'], wins: 'flag', source: '--site' },
     { has: ['named', 'variable', 'project'], wins: 'named', source: 'profile named' },
     { has: ['variable', 'project', 'fallback'], wins: 'variable', source: 'LISTCTL_SITE' },
     { has: ['project', 'fallback'], wins: 'project', source: '/.listctl.json' },
     { has: ['fallback'], wins: 'fallback', source: 'profile fallback' },
     { has: [], wins: undefined, source: undefined },
-  ])('$has: $wins', async ({ has, wins, source }) => {
-    await using directory = await temporaryDirectory();
+  ])('$has: $wins', async ({ has, wins, source }, { directory }) => {
     const values = Object.fromEntries(has.map((name) => [name, everything[name]]));
     const sources = await sourcesIn(directory.path, values);
 
@@ -40,8 +39,9 @@ describe('the first of these that has a value wins', () => {
     else expect(found?.source).toBe(source);
   });
 
-  test('what the named profile leaves open is not taken from the default one: it was not meant', async () => {
-    await using directory = await temporaryDirectory();
+  test('what the named profile leaves open is not taken from the default one: it was not meant', async ({
+    directory,
+  }) => {
     await keep(directory.path, { current: 'dev', profiles: { dev: { site: 'dev' }, prod: {} } });
     const host = testHost({ env: { LISTCTL_CONFIG_DIR: directory.path } });
 
@@ -49,8 +49,9 @@ describe('the first of these that has a value wins', () => {
     expect(findSetting(site, openSources({ '--profile': 'prod' }, host))).toBeUndefined();
   });
 
-  test('LISTCTL_PROFILE chooses the default profile, and other variables override that profile', async () => {
-    await using directory = await temporaryDirectory();
+  test('LISTCTL_PROFILE chooses the default profile, and other variables override that profile', async ({
+    directory,
+  }) => {
     await keep(directory.path, { current: 'dev', profiles: { dev: { site: 'dev' }, prod: { site: 'prod' } } });
     const env = { LISTCTL_CONFIG_DIR: directory.path, LISTCTL_PROFILE: 'prod' };
 
@@ -69,7 +70,7 @@ describe('settings of a profile that belong to its service do not apply to anoth
     free: { idempotency: 'none' },
   };
 
-  test.each([
+  test.for([
     { profile: 'bound', env: {}, value: 'honored', because: 'its own address is in force' },
     {
       profile: 'bound',
@@ -90,8 +91,7 @@ describe('settings of a profile that belong to its service do not apply to anoth
       value: 'none',
       because: 'it names no address',
     },
-  ])('$because', async ({ profile, env, value }) => {
-    await using directory = await temporaryDirectory();
+  ])('$because', async ({ profile, env, value }, { directory }) => {
     await keep(directory.path, { current: profile, profiles });
 
     const sources = openSources({}, testHost({ env: { LISTCTL_CONFIG_DIR: directory.path, ...env } }));
@@ -100,8 +100,7 @@ describe('settings of a profile that belong to its service do not apply to anoth
   });
 });
 
-test('a malformed value in a profile is named, with its profile', async () => {
-  await using directory = await temporaryDirectory();
+test('a malformed value in a profile is named, with its profile', async ({ directory }) => {
   await keep(directory.path, { current: 'dev', profiles: { dev: { baseUrl: 'ftp://me:verysecret@host' } } });
   const sources = openSources({}, testHost({ env: { LISTCTL_CONFIG_DIR: directory.path } }));
 
@@ -110,8 +109,7 @@ test('a malformed value in a profile is named, with its profile', async () => {
   );
 });
 
-test('where every value is given elsewhere, no file is read', async () => {
-  await using directory = await temporaryDirectory();
+test('where every value is given elsewhere, no file is read', async ({ directory }) => {
   await writeFile(join(directory.path, 'config.json'), 'damaged');
   const sources = openSources({ '--site': 'typed' }, testHost({ env: { LISTCTL_CONFIG_DIR: directory.path } }));
 
@@ -149,8 +147,7 @@ function keep(directory: string, config: unknown): Promise<void> {
 
 const uid = process.geteuid?.();
 
-test('the nearest one upwards is taken, and it alone', async () => {
-  await using directory = await temporaryDirectory();
+test('the nearest one upwards is taken, and it alone', async ({ directory }) => {
   const deep = join(directory.path, 'a/b/c');
   mkdirSync(deep, { recursive: true });
   write(directory.path, { site: 'outer', list: 'outer' });
@@ -161,14 +158,12 @@ test('the nearest one upwards is taken, and it alone', async () => {
   expect(found).toEqual({ file: join(directory.path, 'a/.listctl.json'), values: { site: 'inner' } });
 });
 
-test('there need be none', async () => {
-  await using directory = await temporaryDirectory();
-
+test('there need be none', async ({ directory }) => {
   expect(findProjectFile({ cwd: directory.path, uid })).toBeUndefined();
   expect(findProjectFile({ cwd: '', uid })).toBeUndefined();
 });
 
-test.each([
+test.for([
   { content: { baseUrl: 'https://evil.example' }, says: '"baseUrl" is not allowed in a project file', kind: 'usage' },
   { content: { site: 'home', token: 'x' }, says: '"token" is not allowed in a project file', kind: 'usage' },
   {
@@ -181,8 +176,7 @@ test.each([
   { content: { site: 17 }, says: 'site must be a string', kind: 'usage' },
   { content: { list: '' }, says: 'list must be a string', kind: 'usage' },
   { content: [], says: 'is damaged: expected a JSON object', kind: 'local-file' },
-])('$content is refused, and the file is named', async ({ content, says, kind }) => {
-  await using directory = await temporaryDirectory();
+])('$content is refused, and the file is named', async ({ content, says, kind }, { directory }) => {
   write(directory.path, content);
 
   expect(() => findProjectFile({ cwd: directory.path, uid })).toThrowError(
@@ -191,8 +185,7 @@ test.each([
   expect(() => findProjectFile({ cwd: directory.path, uid })).toThrowError(join(directory.path, '.listctl.json'));
 });
 
-test.skipIf(uid !== 0)('a file of another user is refused', async () => {
-  await using directory = await temporaryDirectory();
+test.skipIf(uid !== 0)('a file of another user is refused', async ({ directory }) => {
   write(directory.path, { site: 'theirs' });
   chownSync(join(directory.path, '.listctl.json'), 12_345, 12_345);
 
@@ -201,8 +194,7 @@ test.skipIf(uid !== 0)('a file of another user is refused', async () => {
   );
 });
 
-test.each([0o666, 0o646])('one that everybody may write is refused: mode %o', async (mode) => {
-  await using directory = await temporaryDirectory();
+test.for([0o666, 0o646])('one that everybody may write is refused: mode %o', async (mode, { directory }) => {
   const file = join(directory.path, '.listctl.json');
   write(directory.path, { site: 'home' });
   chmodSync(file, mode);
@@ -218,8 +210,7 @@ test.each([0o666, 0o646])('one that everybody may write is refused: mode %o', as
   expect(findProjectFile({ cwd: directory.path, uid: undefined })).toMatchObject({ values: { site: 'home' } });
 });
 
-test('one that its group may write is read: a umask of 002 makes every file so', async () => {
-  await using directory = await temporaryDirectory();
+test('one that its group may write is read: a umask of 002 makes every file so', async ({ directory }) => {
   write(directory.path, { site: 'home' });
   chmodSync(join(directory.path, '.listctl.json'), 0o664);
 
