@@ -43,7 +43,7 @@ export class ModelWorld {
   }
 
   static async open(kind: ServiceKind): Promise<ModelWorld> {
-    return new ModelWorld(await itemService(kind), kind);
+    return new ModelWorld(Object.assign(await itemService(), kind), kind);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -52,9 +52,8 @@ test('P23: of two at once on one state, one works, and the other waits for it or
 });
 
 test('P24: breaks the lock of a killed process at once, and reports what that process did', async () => {
-  await using service = await itemService({
-    script: ({ nth }) => (nth === 5 ? { status: 0, silent: true, applies: true } : undefined),
-  });
+  await using service = await itemService();
+  service.script = ({ nth }) => (nth === 5 ? { status: 0, silent: true, applies: true } : undefined);
   await using directory = await temporaryDirectory();
   const items = Array.from({ length: 10 }, (_, at) => ({ Title: `t${at}` }));
   writeFileSync(join(directory.path, 'manifest.json'), JSON.stringify({ key: 'Title', items }));

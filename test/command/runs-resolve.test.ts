@@ -1,26 +1,30 @@
 /** `listctl runs resolve`: manual resolution of rows in doubt. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { readJournal } from '../../src/bulk/journal-read.ts';
 import { payloadHash } from '../../src/bulk/keys.ts';
 import { runLock } from '../../src/bulk/runs.ts';
 import { objectFrom } from '../../src/core/json.ts';
 import { takeLock } from '../../src/core/lock.ts';
 import { scriptedService } from '../support/scripted-service.ts';
-import { testHost } from '../support/test-host.ts';
-import { created, done, givenRun, intent, runsWorld } from './runs-world.ts';
+import { type Run, testHost } from '../support/test-host.ts';
+import { created, done, givenRun, intent, type RunsWorld, test } from './runs-world.ts';
 
 const milk = { id: '17', fields: { Title: 'milk', Count: 5 } };
 const token = { LISTCTL_TOKEN: 'test-token' };
 
+/** `runs resolve last`. */
+function resolve(world: RunsWorld, ...words: readonly string[]): Promise<Run> {
+  return world.run(['runs', 'resolve', 'last', ...words], { env: token });
+}
+
 describe('--applied ID', () => {
-  test('reads the item of the run, and records the row as done where its fields are what was sent', async () => {
-    await using service = await scriptedService({
-      status: 200,
-      body: { id: '17', fields: { Count: 5, Title: 'milk' } },
-    });
-    await using world = await runsWorld();
+  test('reads the item of the run, and records the row as done where its fields are what was sent', async ({
+    world,
+  }) => {
+    const body = { id: '17', fields: { Count: 5, Title: 'milk' } };
+    await using service = await scriptedService({ status: 200, body });
     const path = await world.journal(created(service.url, [{ id: '16' }, { fields: milk.fields }]));
 
     const words = ['runs', 'resolve', 'last', '--row', '2', '--applied', '17', '--base-url', service.url, '-o', 'json'];
@@ -37,46 +41,40 @@ describe('--applied ID', () => {
     expect(replay?.stateOf(2)).toBe('done');
   });
 
-  test('an item with other fields is a conflict, nothing recorded; --force takes it', async () => {
-    await using service = await scriptedService({
-      status: 200,
-      body: { ...milk, fields: { ...milk.fields, By: 'x' } },
-    });
-    await using world = await runsWorld();
+  test('an item with other fields is a conflict, nothing recorded; --force takes it', async ({ world }) => {
+    const body = { ...milk, fields: { ...milk.fields, By: 'x' } };
+    await using service = await scriptedService({ status: 200, body });
     const path = await world.journal(created(service.url, [{ fields: milk.fields }]));
     const before = readFileSync(path);
-    const words = ['runs', 'resolve', 'last', '--row', '1', '--applied', '17', '--base-url', service.url];
+    const words = ['--row', '1', '--applied', '17', '--base-url', service.url];
 
-    const refused = await world.run(words, { env: token });
+    const refused = await resolve(world, ...words);
     expect(refused).toMatchObject({ exitCode: 5, stdout: '' });
     expect(refused.stderr).toContain('fields that the service added');
     expect(refused.stderr).toContain('--force');
     expect(readFileSync(path)).toEqual(before);
 
-    expect((await world.run([...words, '--force'], { env: token })).exitCode).toBe(0);
+    expect((await resolve(world, ...words, '--force')).exitCode).toBe(0);
     expect((await readJournal(path, { boot: '' }))?.counts).toMatchObject({ done: 1, inDoubt: 0 });
   });
 
-  test('an item that is not there is exit 4, with --force too', async () => {
+  test('an item that is not there is exit 4, with --force too', async ({ world }) => {
     await using service = await scriptedService({ status: 404, body: { error: 'gone' } });
-    await using world = await runsWorld();
     const path = await world.journal(created(service.url, [{}]));
     const before = readFileSync(path);
 
     for (const force of [[], ['--force']]) {
-      const words = ['runs', 'resolve', 'last', '--row', '1', '--applied', '17', '--base-url', service.url, ...force];
-      expect((await world.run(words, { env: token })).exitCode).toBe(4);
+      const words = ['--row', '1', '--applied', '17', '--base-url', service.url, ...force];
+      expect((await resolve(world, ...words)).exitCode).toBe(4);
     }
     expect(readFileSync(path)).toEqual(before);
   });
 
-  test('at another address nothing is read: both are named', async () => {
+  test('at another address nothing is read: both are named', async ({ world }) => {
     await using service = await scriptedService({ status: 200, body: milk });
-    await using world = await runsWorld();
     await world.journal(created('https://lists.example/v1.0', [{}]));
 
-    const words = ['runs', 'resolve', 'last', '--row', '1', '--applied', '17', '--base-url', service.url];
-    const { exitCode, stderr } = await world.run(words, { env: token });
+    const { exitCode, stderr } = await resolve(world, '--row', '1', '--applied', '17', '--base-url', service.url);
 
     expect(exitCode).toBe(2);
     expect(stderr).toContain('https://lists.example/v1.0');
@@ -84,9 +82,8 @@ describe('--applied ID', () => {
     expect(service.requests).toEqual([]);
   });
 
-  test('of an update its id counts, too', async () => {
+  test('of an update its id counts, too', async ({ world }) => {
     await using service = await scriptedService({ status: 200, body: milk });
-    await using world = await runsWorld();
     const given = (id: string) => ({
       header: { origin: service.url, action: 'update' as const, run: `20261120-101530-000${id.length}` },
       rows: 1,
@@ -101,48 +98,35 @@ describe('--applied ID', () => {
     expect((await settle('20261120-101530-0002')).exitCode).toBe(0);
   });
 
-  test('requires for a delete the id of the row, and sends no request', async () => {
-    await using world = await runsWorld();
+  test('requires for a delete the id of the row, and sends no request', async ({ world }) => {
     await world.journal({
       header: { action: 'delete' },
       rows: 2,
       groups: [[1, 2].map((row) => ['I', row, row, 1, null, payloadHash(`1${row}`, objectFrom([]))] as const)],
     });
-    const settle = (...words: string[]) => world.run(['runs', 'resolve', 'last', ...words]);
 
-    expect(await settle('--row', '1', '--applied', '12')).toMatchObject({ exitCode: 5 });
-    expect(await settle('--row', '1', '--applied', '11')).toMatchObject({ exitCode: 0 });
-    expect(await settle('--row', '2', '--applied')).toMatchObject({ exitCode: 0 });
+    expect((await resolve(world, '--row', '1', '--applied', '12')).exitCode).toBe(5);
+    expect((await resolve(world, '--row', '1', '--applied', '11')).exitCode).toBe(0);
+    expect((await resolve(world, '--row', '2', '--applied')).exitCode).toBe(0);
     expect((await world.run(['runs', 'show', 'last', '-o', 'id'])).stdout).toBe('11\n');
     expect((await world.run(['runs', 'show', 'last', '-q', 'status'])).stdout).toBe('done\n');
   });
 });
 
 describe('--not-applied', () => {
-  test('needs no address and no token, and --resume then sends that row and no other', async () => {
+  test('needs no address and no token, and --resume then sends that row and no other', async ({ world }) => {
     await using service = await scriptedService(
       { status: 201, body: { id: '1', fields: { Title: 'a' } } },
       { status: 201, cut: true },
       { status: 201, body: { id: '3', fields: { Title: 'b' } } },
     );
-    await using world = await runsWorld();
     const from = world.file('tasks.csv', 'Title\na\nb\n');
     const words = ['items', 'create', '--from', from, '-s', 'home', '-l', 'tasks', '--base-url', service.url];
     expect((await world.run([...words, '--concurrency', '1'], { env: token })).exitCode).toBe(8);
     expect((await world.run([...words, '--resume'], { env: token })).exitCode).toBe(8);
     expect(service.requests).toHaveLength(2);
 
-    const settled = await world.run([
-      'runs',
-      'resolve',
-      'last',
-      '--row',
-      '2',
-      '--not-applied',
-      '-q',
-      '[status,left]',
-      '--json',
-    ]);
+    const settled = await resolve(world, '--row', '2', '--not-applied', '-q', '[status,left]', '--json');
     expect(settled).toMatchObject({ exitCode: 0, stdout: '[\n  "incomplete",\n  1\n]\n' });
 
     expect((await world.run([...words, '--resume'], { env: token })).exitCode).toBe(0);
@@ -153,8 +137,7 @@ describe('--not-applied', () => {
     ]);
   });
 
-  test('--all settles every row in doubt, and none that is not', async () => {
-    await using world = await runsWorld();
+  test('--all settles every row in doubt, and none that is not', async ({ world }) => {
     const rows = Array.from({ length: 2500 }, (_, at) => (at % 10 === 0 ? { id: String(at) } : {}));
     const path = await world.journal(created('https://lists.example/v1.0', rows));
 
@@ -169,8 +152,7 @@ describe('--not-applied', () => {
     expect(again).toMatchObject({ exitCode: 0, stdout: '0\n' });
   });
 
-  test('a run with --journal is resolved by that path', async () => {
-    await using world = await runsWorld();
+  test('a run with --journal is resolved by that path', async ({ world }) => {
     const own = await world.journal(created('https://lists.example/v1.0', [{}]), join(world.path, 'own.journal'));
 
     expect((await world.run(['runs', 'resolve', 'own.journal', '--row', '1', '--not-applied'])).exitCode).toBe(0);
@@ -178,7 +160,7 @@ describe('--not-applied', () => {
   });
 });
 
-test.each([
+test.for([
   { words: ['--not-applied'], says: '--row, --all, --auto or --from is required' },
   { words: ['--row', '1', '--all', '--not-applied'], says: '--row, --all, --auto or --from is required' },
   { words: ['--row', '1'], says: '--applied or --not-applied is required' },
@@ -191,8 +173,7 @@ test.each([
   { words: ['--row', '2', '--not-applied'], says: 'not in doubt: it is done' },
   { words: ['--row', '3', '--not-applied'], says: 'not in doubt: it is remaining' },
   { words: ['--row', '4', '--not-applied'], says: 'not in doubt: the input has 3 rows' },
-])('$words is wrong, and nothing is recorded: $says', async ({ words, says }) => {
-  await using world = await runsWorld();
+])('$words is wrong, and nothing is recorded: $says', async ({ words, says }, { world }) => {
   const path = await world.journal({
     rows: 3,
     groups: [[intent(1, milk.fields)], [intent(2, milk.fields), done(2, '2')]],
@@ -206,8 +187,7 @@ test.each([
   expect(readFileSync(path)).toEqual(before);
 });
 
-test('P23: a run that another process holds is not resolved, by its id or by its path', async () => {
-  await using world = await runsWorld();
+test('P23: a run that another process holds is not resolved, by its id or by its path', async ({ world }) => {
   const path = await world.journal(created('https://lists.example/v1.0', [{}]));
   const own = await world.journal(created('https://lists.example/v1.0', [{}]), join(world.path, 'own.journal'));
   const before = readFileSync(path);
@@ -224,38 +204,23 @@ describe('--from', () => {
   const three = [{ fields: milk.fields }, { fields: { Title: 'bread' } }, { id: '3' }, { fields: { Title: 'rye' } }];
   const found = { status: 200, body: milk };
 
-  test.each([
+  test.for([
     ['outcomes.csv', 'row,outcome,id,cause\n1,applied,17,x\n2,not-applied,,x\n4,not-applied,,x\n'],
     ['outcomes.jsonl', '{"row":1,"id":17}\n{"row":2,"outcome":"not-applied"}\n{"row":"4","outcome":"not-applied"}\n'],
-  ])('%s resolves all of its rows', async (name, content) => {
+  ] as const)('%s resolves all of its rows', async ([name, content], { world }) => {
     await using service = await scriptedService(found);
-    await using world = await runsWorld();
     await world.journal(created(service.url, three));
 
-    const words = [
-      'runs',
-      'resolve',
-      'last',
-      '--from',
-      world.file(name, content),
-      '--base-url',
-      service.url,
-      '-o',
-      'json',
-    ];
-    const { exitCode, stdout, stderr } = await world.run(words, { env: token });
+    const words = ['--from', world.file(name, content), '--base-url', service.url, '-o', 'json'];
+    const { exitCode, stdout, stderr } = await resolve(world, ...words);
 
     expect([exitCode, stderr]).toEqual([0, '']);
     expect(JSON.parse(stdout)).toMatchObject({ done: 2, inDoubt: 0, left: 2 });
     expect(service.requests).toHaveLength(1);
   });
 
-  test.each([
-    {
-      rows: '1,applied,17\n3,not-applied,',
-      exit: 2,
-      says: /outcomes.csv: line 3: row 3 of run .* is not in doubt: it is done/,
-    },
+  test.for([
+    { rows: '1,applied,17\n3,not-applied,', exit: 2, says: /csv: line 3: row 3 of run .* is not in doubt: it is done/ },
     { rows: '1,applied,17\n1,not-applied,', exit: 2, says: /line 3: row 1 is resolved twice/ },
     { rows: '1,applied,17\n2,applied,17', exit: 2, says: /line 3: item "17" is named for two rows/ },
     { rows: '2,applied,17', exit: 5, says: /line 2: item "17" does not match row 2/ },
@@ -266,31 +231,21 @@ describe('--from', () => {
     },
     { rows: '1,applied,17\n2,,', exit: 2, says: /line 3: invalid outcome of row 2: expected applied or not-applied/ },
     { rows: '1,applied,17\nx,applied,', exit: 2, says: /line 3: invalid row "x"/ },
-    {
-      rows: '3,not-applied,\n9,not-applied,',
-      exit: 2,
-      says: /line 2: .*\n.*\n.*line 3: .*\n.*\n.*2 rows of 2 cannot be resolved/,
-    },
-  ])('$rows is refused as a whole: $says', async ({ rows, exit, says }) => {
+    { rows: '3,not-applied,\n9,not-applied,', exit: 2, says: /line 2: .*\n.*\n.*line 3: .*\n.*\n.*2 rows of 2 cannot/ },
+  ])('$rows is refused as a whole: $says', async ({ rows, exit, says }, { world }) => {
     await using service = await scriptedService(found, found);
-    await using world = await runsWorld();
     const path = await world.journal(created(service.url, three));
     const before = readFileSync(path);
     const from = world.file('outcomes.csv', `row,outcome,id\n${rows}\n`);
 
-    const { exitCode, stdout, stderr } = await world.run(
-      ['runs', 'resolve', 'last', '--from', from, '--base-url', service.url],
-      { env: token },
-    );
+    const { exitCode, stdout, stderr } = await resolve(world, '--from', from, '--base-url', service.url);
 
     expect([exitCode, stdout]).toEqual([exit, '']);
     expect(stderr).toMatch(says);
     expect(readFileSync(path)).toEqual(before);
   });
 
-  test('cannot be used with the flags for one row', async () => {
-    await using world = await runsWorld();
-
+  test('cannot be used with the flags for one row', async ({ world }) => {
     const { exitCode, stderr } = await world.run(['runs', 'resolve', 'last', '--from', 'x.csv', '--row', '1']);
 
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining('--from cannot be used with --row')]);

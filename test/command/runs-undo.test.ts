@@ -1,7 +1,7 @@
 /** `listctl runs undo`: what a run created is deleted, once, and only where it is as it was. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { decodeLine } from '../../src/bulk/journal-format.ts';
 import { runLock } from '../../src/bulk/runs.ts';
 import { takeLock } from '../../src/core/lock.ts';
@@ -10,12 +10,18 @@ import { environmentFor, type ScriptedService, scriptedService } from '../suppor
 import { settingsDirectory } from '../support/settings-directory.ts';
 import { type Run, testHost, type World } from '../support/test-host.ts';
 import { jsonLines } from './bulk/bulk-world.ts';
-import { created, givenRun, type RunsWorld, runsWorld } from './runs-world.ts';
+import { created, givenRun, type RunsWorld, test } from './runs-world.ts';
 
 const gone = { status: 404, body: { error: 'there is no such item' } };
 const deleted = { status: 204 };
 const fields = { Title: 'a' };
 const found = { status: 200, body: { id: '1', fields } };
+const refused = { status: 400, body: { error: 'no' } };
+
+/** Items with these ids and an entity tag, which needs no read before a delete. */
+function tagged(...ids: readonly string[]) {
+  return ids.map((id) => ({ id, etag: '"v"' }));
+}
 
 /** `runs undo`, over a service, one request after the other. */
 function undo(world: RunsWorld, service: ScriptedService, more: readonly string[] = [], how: World = {}): Promise<Run> {
@@ -30,19 +36,11 @@ function sent({ requests }: ScriptedService): readonly string[] {
 }
 
 describe('over the built-in service', () => {
-  test('deletes every item, and records it as a separate run', async () => {
-    await using world = await runsWorld();
+  test('deletes every item, and records it as a separate run', async ({ world }) => {
     const run = await world.create(['milk', 'bread', 'eggs']);
 
-    const { exitCode, stdout, stderr } = await world.run([
-      'runs',
-      'undo',
-      'last',
-      '--yes',
-      ...world.local,
-      '-o',
-      'jsonl',
-    ]);
+    const words = ['runs', 'undo', 'last', '--yes', ...world.local, '-o', 'jsonl'];
+    const { exitCode, stdout, stderr } = await world.run(words);
 
     expect({ exitCode, stdout }).toEqual({
       exitCode: 0,
@@ -59,30 +57,21 @@ describe('over the built-in service', () => {
     expect(JSON.parse(show.stdout)).toEqual(['undone', 3]);
   });
 
-  test('a file with a journal of its own is not created anew without --restart, which says that it was undone', async () => {
-    await using world = await runsWorld();
+  test('a file with a journal of its own is not created anew without --restart, which says that it was undone', async ({
+    world,
+  }) => {
     const file = world.file('a.csv', 'Title\na\n');
-    const words = [
-      'items',
-      'create',
-      '--from',
-      file,
-      '--journal',
-      'a.journal',
-      ...world.local,
-      '-s',
-      'home',
-      '-l',
-      'tasks',
-    ];
+    const list = [...world.local, '-s', 'home', '-l', 'tasks'];
+    const words = ['items', 'create', '--from', file, '--journal', 'a.journal', ...list];
     await world.run(words);
     await world.run(['runs', 'undo', 'a.journal', '--yes', ...world.local]);
     const { exitCode, stderr } = await world.run(words);
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining('a.csv, and was undone') });
   });
 
-  test('after a whole undo there is nothing to undo or to resume, and the file is created anew without a question', async () => {
-    await using world = await runsWorld();
+  test('after a whole undo there is nothing to undo or to resume, and the file is created anew without a question', async ({
+    world,
+  }) => {
     const run = await world.create(['milk', 'bread']);
     await world.run(['runs', 'undo', run, '--yes', ...world.local]);
     const list = [...world.local, '-s', 'home', '-l', 'tasks', '-o', 'none'];
@@ -100,8 +89,7 @@ describe('over the built-in service', () => {
     expect(created.stderr).toContain('2 rows: 2 created');
   });
 
-  test('--max-delete refuses to delete more items than that, as a whole', async () => {
-    await using world = await runsWorld();
+  test('--max-delete refuses to delete more items than that, as a whole', async ({ world }) => {
     await world.create(['milk', 'bread', 'eggs']);
     const words = ['runs', 'undo', 'last', '--yes', ...world.local, '-o', 'id', '--max-delete'];
 
@@ -112,8 +100,9 @@ describe('over the built-in service', () => {
     expect(refused.stderr).toContain('cannot delete 3 items: --max-delete allows 2');
   });
 
-  test('an item that changed since is left and named, exit 9, also the next time; --force deletes it', async () => {
-    await using world = await runsWorld();
+  test('an item that changed since is left and named, exit 9, also the next time; --force deletes it', async ({
+    world,
+  }) => {
     const run = await world.create(['milk', 'bread']);
     const list = [...world.local, '-s', 'home', '-l', 'tasks'];
     await world.run(['items', 'update', '2', '-f', 'Title=rye', ...list]);
@@ -140,8 +129,7 @@ describe('over the built-in service', () => {
     expect((await world.run(['items', 'get', '2', ...list])).exitCode).toBe(4);
   });
 
-  test('local: is where its directory is: from elsewhere nothing is deleted there', async () => {
-    await using world = await runsWorld();
+  test('local: is where its directory is: from elsewhere nothing is deleted there', async ({ world }) => {
     await world.create(['milk'], ['--local']);
     const words = ['runs', 'undo', 'last', '--yes'];
     const elsewhere = join(world.path, 'elsewhere');
@@ -156,16 +144,15 @@ describe('over the built-in service', () => {
     expect((await world.run([...words, '--base-url', origin])).stderr).toContain('1 row: 1 undone');
   });
 
-  test('what was created since is undone, too, when the run was resumed', async () => {
+  test('what was created since is undone, too, when the run was resumed', async ({ world }) => {
     await using service = await scriptedService(
       { status: 201, body: { id: '1', fields }, headers: { etag: '"1"' } },
-      { status: 400, body: { error: 'no' } },
+      refused,
       deleted,
       { status: 201, body: { id: '2', fields }, headers: { etag: '"2"' } },
       gone,
       deleted,
     );
-    await using world = await runsWorld();
     const env = environmentFor(service);
     const from = world.file('tasks.csv', 'Title\na\nb\n');
     const create = ['items', 'create', '--from', from, '--concurrency', '1'];
@@ -182,16 +169,11 @@ describe('over the built-in service', () => {
 });
 
 describe('an item that changed since', () => {
-  test('is kept by If-Match where its tag is known; one that is not there is done', async () => {
+  test('is kept by If-Match where its tag is known; one that is not there is done', async ({ world }) => {
     await using service = await scriptedService(deleted, gone, { status: 412, body: { error: 'changed' } }, found);
-    await using world = await runsWorld();
     // It was changed and changed back, or in something that is no field: that is for its owner to judge.
-    await world.journal(
-      created(
-        service.url,
-        ['1', '2', '3'].map((id) => ({ id, fields, etag: `"v${id}"` })),
-      ),
-    );
+    const items = ['1', '2', '3'].map((id) => ({ id, fields, etag: `"v${id}"` }));
+    await world.journal(created(service.url, items));
 
     const { exitCode, stdout } = await undo(world, service, ['-o', 'csv', '--columns', 'row,status,id,error']);
 
@@ -205,18 +187,17 @@ describe('an item that changed since', () => {
     expect(service.requests.slice(0, 3).map(({ headers }) => headers['if-match'])).toEqual(['"v1"', '"v2"', '"v3"']);
   });
 
-  test('does not include a deleted item that the service answers with 412', async () => {
+  test('does not include a deleted item that the service answers with 412', async ({ world }) => {
     await using service = await scriptedService({ status: 412 }, gone);
-    await using world = await runsWorld();
-    await world.journal(created(service.url, [{ id: '1', etag: '"v1"' }]));
+    await world.journal(created(service.url, tagged('1')));
 
     expect((await undo(world, service)).exitCode).toBe(0);
   });
 
-  test.each([
+  test.for([
     { etag: undefined, because: 'there is no tag' },
     { etag: 'W/"v1"', because: 'If-Match never takes a weak one' },
-  ])('is found by reading it where $because', async ({ etag }) => {
+  ])('is found by reading it where $because', async ({ etag }, { world }) => {
     const tag = etag === undefined ? {} : { etag };
     await using service = await scriptedService(
       { ...found, headers: { etag: '"now"' } },
@@ -224,13 +205,8 @@ describe('an item that changed since', () => {
       { status: 200, body: { id: '2', fields: { Title: 'other' } } },
       gone,
     );
-    await using world = await runsWorld();
-    await world.journal(
-      created(
-        service.url,
-        ['1', '2', '3'].map((id) => ({ id, fields, ...tag })),
-      ),
-    );
+    const items = ['1', '2', '3'].map((id) => ({ id, fields, ...tag }));
+    await world.journal(created(service.url, items));
 
     const { exitCode, stderr } = await undo(world, service);
 
@@ -241,9 +217,8 @@ describe('an item that changed since', () => {
     expect(stderr).toContain('--force');
   });
 
-  test('is deleted with --force, without reading its current state', async () => {
+  test('is deleted with --force, without reading its current state', async ({ world }) => {
     await using service = await scriptedService(deleted);
-    await using world = await runsWorld();
     await world.journal(created(service.url, [{ id: '1', etag: '"v1"' }, { id: '2' }]));
 
     expect((await undo(world, service, ['--force'])).exitCode).toBe(0);
@@ -251,9 +226,8 @@ describe('an item that changed since', () => {
     expect(service.requests.map(({ headers }) => headers['if-match'])).toEqual([undefined, undefined]);
   });
 
-  test("that can not be read is that row's failure, and nothing is deleted", async () => {
-    await using service = await scriptedService({ status: 400, body: { error: 'no' } });
-    await using world = await runsWorld();
+  test("that can not be read is that row's failure, and nothing is deleted", async ({ world }) => {
+    await using service = await scriptedService(refused);
     await world.journal(created(service.url, [{ id: '1' }, { id: '2' }]));
 
     expect((await undo(world, service)).exitCode).toBe(9);
@@ -262,15 +236,9 @@ describe('an item that changed since', () => {
 });
 
 describe('resumed', () => {
-  test('by the same command, with --resume or without: what was deleted is not sent again', async () => {
-    await using service = await scriptedService(deleted, { status: 400, body: { error: 'no' } }, deleted);
-    await using world = await runsWorld();
-    await world.journal(
-      created(
-        service.url,
-        ['1', '2', '3'].map((id) => ({ id, etag: '"v"' })),
-      ),
-    );
+  test('by the same command, with --resume or without: what was deleted is not sent again', async ({ world }) => {
+    await using service = await scriptedService(deleted, refused, deleted);
+    await world.journal(created(service.url, tagged('1', '2', '3')));
 
     const first = await undo(world, service, ['--fail-fast']);
     expect(first.exitCode).toBe(9);
@@ -283,10 +251,9 @@ describe('resumed', () => {
     expect(sent(service)).toEqual(['DELETE 1', 'DELETE 2', 'DELETE 2', 'DELETE 3']);
   });
 
-  test('"last" is replaced by the run id, also in the resume command', async () => {
-    await using service = await scriptedService({ status: 400, body: { error: 'no' } });
-    await using world = await runsWorld();
-    await world.journal(created(service.url, [{ id: '1', etag: '"v"' }]));
+  test('"last" is replaced by the run id, also in the resume command', async ({ world }) => {
+    await using service = await scriptedService(refused);
+    await world.journal(created(service.url, tagged('1')));
     const env = environmentFor(service);
 
     const { stderr } = await world.run(['runs', 'undo', 'last', '--yes'], { env });
@@ -300,8 +267,7 @@ describe('resumed', () => {
     expect(again.stderr).toContain(`listctl runs undo ${givenRun}" to resume it`);
   });
 
-  test('D10: last is the run that was written last, though the clock was a day ahead before', async () => {
-    await using world = await runsWorld();
+  test('D10: last is the run that was written last, though the clock was a day ahead before', async ({ world }) => {
     const list = [...world.local, '-s', 'home', '-l', 'tasks'];
     const from = (name: string) => ['items', 'create', ...list, '--from', world.file(name, `Title\n${name}\n`)];
 
@@ -315,32 +281,25 @@ describe('resumed', () => {
     expect((await world.run(['items', 'get', '2', ...list])).exitCode).toBe(4);
   });
 
-  test('a deletion in doubt that then finds nothing was done', async () => {
+  test('a deletion in doubt that then finds nothing was done', async ({ world }) => {
     await using service = await scriptedService({ status: 204, cut: true }, gone);
-    await using world = await runsWorld();
-    await world.journal(created(service.url, [{ id: '1', etag: '"v"' }]));
+    await world.journal(created(service.url, tagged('1')));
 
     expect((await undo(world, service, ['--retries', '0'])).exitCode).toBe(8);
     expect((await undo(world, service)).exitCode).toBe(0);
     expect(sent(service)).toEqual(['DELETE 1', 'DELETE 1']);
   });
 
-  test('a lost answer to a read leaves nothing in doubt, a deletion before it does', async () => {
+  test('a lost answer to a read leaves nothing in doubt, a deletion before it does', async ({ world }) => {
     await using service = await scriptedService(
-      { status: 400, body: { error: 'no' } },
+      refused,
       { status: 200, cut: true },
       { ...found, body: { id: '2', fields } },
       { status: 204, cut: true },
-      { status: 400, body: { error: 'no' } },
+      refused,
       gone,
     );
-    await using world = await runsWorld();
-    await world.journal(
-      created(service.url, [
-        { id: '1', etag: '"v"' },
-        { id: '2', fields },
-      ]),
-    );
+    await world.journal(created(service.url, [...tagged('1'), { id: '2', fields }]));
 
     expect((await undo(world, service, ['--retries', '0'])).exitCode).toBe(9);
     expect(sent(service)).toEqual(['DELETE 1', 'GET 2']);
@@ -355,21 +314,16 @@ describe('resumed', () => {
   });
 });
 
-test.each([
+test.for([
   { of: 'a deletion', known: { etag: '"v"' }, requests: ['DELETE 1'] },
   { of: 'the look before one', known: { fields }, requests: ['GET 1'] },
 ])(
   'a 404 with an HTML page, in response to $of, does not mean that the item is missing',
-  async ({ known, requests }) => {
+  async ({ known, requests }, { world }) => {
     const page = { status: 404, body: '<html>not here</html>', headers: { 'content-type': 'text/html' } };
     await using service = await scriptedService(page);
-    await using world = await runsWorld();
-    await world.journal(
-      created(
-        service.url,
-        ['1', '2'].map((id) => ({ id, ...known })),
-      ),
-    );
+    const items = ['1', '2'].map((id) => ({ id, ...known }));
+    await world.journal(created(service.url, items));
 
     const { exitCode, stderr } = await undo(world, service);
 
@@ -379,10 +333,8 @@ test.each([
   },
 );
 
-test('a row that was only read when the run stopped is remaining, and not in doubt', async () => {
-  const refused = { status: 400, body: { error: 'no' } };
+test('a row that was only read when the run stopped is remaining, and not in doubt', async ({ world }) => {
   await using service = await scriptedService(deleted, { status: 200, cut: true }, refused);
-  await using world = await runsWorld();
   const items = [{ id: '0', etag: '"v"' }, { id: '1' }, { id: '2', etag: '"v"' }];
   await world.journal(created(service.url, items));
 
@@ -394,9 +346,8 @@ test('a row that was only read when the run stopped is remaining, and not in dou
 });
 
 describe('nothing is sent', () => {
-  test.each(['update', 'delete', 'get', 'apply', 'undo'] as const)('of a run of %s', async (action) => {
+  test.for(['update', 'delete', 'get', 'apply', 'undo'] as const)('of a run of %s', async (action, { world }) => {
     await using service = await scriptedService(deleted);
-    await using world = await runsWorld();
     const { rows, groups } = created(service.url, [{ id: '1' }]);
     await world.journal({ rows, groups, header: { origin: service.url, action, of: '20261120-000000-aaaa' } });
 
@@ -405,11 +356,10 @@ describe('nothing is sent', () => {
     expect({ exitCode, stdout, requests: service.requests }).toEqual({ exitCode: 2, stdout: '', requests: [] });
   });
 
-  test('at another service than that of the run: both are named', async () => {
+  test('at another service than that of the run: both are named', async ({ world }) => {
     await using service = await scriptedService(deleted);
     await using other = await scriptedService(deleted);
-    await using world = await runsWorld();
-    await world.journal(created(other.url, [{ id: '1', etag: '"v"' }]));
+    await world.journal(created(other.url, tagged('1')));
 
     const { exitCode, stderr } = await undo(world, service);
 
@@ -418,10 +368,9 @@ describe('nothing is sent', () => {
     expect([...service.requests, ...other.requests]).toEqual([]);
   });
 
-  test('where a flag names another site or list', async () => {
+  test('where a flag names another site or list', async ({ world }) => {
     await using service = await scriptedService(deleted);
-    await using world = await runsWorld();
-    await world.journal(created(service.url, [{ id: '1', etag: '"v"' }]));
+    await world.journal(created(service.url, tagged('1')));
 
     expect((await undo(world, service, ['-s', 'prod'])).stderr).toContain('used site "home", but --site is "prod"');
     expect((await undo(world, service, ['-l', 'prod'])).exitCode).toBe(2);
@@ -429,15 +378,9 @@ describe('nothing is sent', () => {
     expect((await undo(world, service, ['-s', 'home', '-l', 'tasks'])).exitCode).toBe(0);
   });
 
-  test('where it cannot ask and --yes was not typed', async () => {
+  test('where it cannot ask and --yes was not typed', async ({ world }) => {
     await using service = await scriptedService(deleted);
-    await using world = await runsWorld();
-    await world.journal(
-      created(service.url, [
-        { id: '1', etag: '"v"' },
-        { id: '2', etag: '"v"' },
-      ]),
-    );
+    await world.journal(created(service.url, tagged('1', '2')));
 
     const { exitCode, stderr } = await world.run(['runs', 'undo', 'last'], { env: environmentFor(service) });
 
@@ -450,11 +393,9 @@ describe('nothing is sent', () => {
     expect(world.names()).toHaveLength(1);
   });
 
-  test('I01: of an id that would lead elsewhere: that row is invalid, the others are undone', async () => {
+  test('I01: of an id that would lead elsewhere: that row is invalid, the others are undone', async ({ world }) => {
     await using service = await scriptedService(deleted);
-    await using world = await runsWorld();
-    const items = ['..', 'a\nb', '7'].map((id) => ({ id, etag: '"v"' }));
-    await world.journal(created(service.url, items));
+    await world.journal(created(service.url, tagged('..', 'a\nb', '7')));
 
     const { exitCode, stderr } = await undo(world, service);
 
@@ -463,10 +404,9 @@ describe('nothing is sent', () => {
     expect(sent(service)).toEqual(['DELETE 7']);
   });
 
-  test.each(['site', 'list'] as const)('of a journal with a %s that would lead elsewhere', async (name) => {
+  test.for(['site', 'list'] as const)('of a journal with a %s that would lead elsewhere', async (name, { world }) => {
     await using service = await scriptedService(deleted);
-    await using world = await runsWorld();
-    const { rows, groups } = created(service.url, [{ id: '1', etag: '"v"' }]);
+    const { rows, groups } = created(service.url, tagged('1'));
     await world.journal({ rows, groups, header: { origin: service.url, [name]: '..' } });
 
     expect((await undo(world, service)).exitCode).toBe(2);
@@ -474,14 +414,13 @@ describe('nothing is sent', () => {
     expect(world.names()).toHaveLength(1);
   });
 
-  test('through a protected profile without confirmation', async () => {
+  test('through a protected profile without confirmation', async ({ world }) => {
     await using service = await scriptedService(deleted);
     await using settings = await settingsDirectory({
       profiles: { prod: { baseUrl: service.url, protected: true } },
       tokens: { prod: { origin: new URL(service.url).origin, token: 'stored-token' } },
     });
-    await using world = await runsWorld();
-    await world.journal(created(service.url, [{ id: '1', etag: '"v"' }]));
+    await world.journal(created(service.url, tagged('1')));
     const words = ['runs', 'undo', 'last', '--yes', '-p', 'prod'];
 
     const refused = await world.run(words, { env: settings.env });
@@ -492,19 +431,17 @@ describe('nothing is sent', () => {
     expect((await world.run([...words, '--confirm', 'prod'], { env: settings.env })).exitCode).toBe(0);
   });
 
-  test('P23: while another process holds the run', async () => {
+  test('P23: while another process holds the run', async ({ world }) => {
     await using service = await scriptedService(deleted);
-    await using world = await runsWorld();
-    await world.journal(created(service.url, [{ id: '1', etag: '"v"' }]));
+    await world.journal(created(service.url, tagged('1')));
     await takeLock(runLock(world.runs, 'ab'.repeat(32)), { waitMs: 0 }, testHost());
 
     expect((await undo(world, service)).exitCode).toBe(11);
     expect(service.requests).toEqual([]);
   });
 
-  test('of a run that created nothing', async () => {
+  test('of a run that created nothing', async ({ world }) => {
     await using service = await scriptedService(deleted);
-    await using world = await runsWorld();
     await world.journal(created(service.url, [{}]));
 
     const { exitCode, stderr } = await undo(world, service);
@@ -516,41 +453,32 @@ describe('nothing is sent', () => {
   });
 });
 
-test.each([
+test.for([
   { typed: 'y\n', exit: 0, requests: 2 },
   { typed: 'n\n', exit: 2, requests: 0 },
   { typed: '\n', exit: 2, requests: 0 },
   { typed: '\u0003', exit: 130, requests: 0 },
-])('on a terminal it asks, naming how many items and the list: $typed', async ({ typed, exit, requests }) => {
-  await using service = await scriptedService(deleted);
-  await using world = await runsWorld();
-  await world.journal(
-    created(service.url, [
-      { id: '1', etag: '"v"' },
-      { id: '2', etag: '"v"' },
-    ]),
-  );
-  const host = testHost({ env: { ...world.env, ...environmentFor(service) }, terminal: 200, cwd: world.path });
+])(
+  'on a terminal it asks, naming how many items and the list: $typed',
+  async ({ typed, exit, requests }, { world }) => {
+    await using service = await scriptedService(deleted);
+    await world.journal(created(service.url, tagged('1', '2')));
+    const host = testHost({ env: { ...world.env, ...environmentFor(service) }, terminal: 200, cwd: world.path });
 
-  const running = main(['runs', 'undo', 'last'], host);
-  await host.answer('?', typed);
+    const running = main(['runs', 'undo', 'last'], host);
+    await host.answer('?', typed);
 
-  expect(await running).toBe(exit);
-  expect(host.printed.stderr.replaceAll(/\n */g, '')).toContain(
-    `Delete the 2 items that run ${givenRun} (started 2026-11-20T10:15:30.000Z) created in list "tasks" of site "home" on http://127.0.0.1:`,
-  );
-  expect(service.requests).toHaveLength(requests);
-});
+    expect(await running).toBe(exit);
+    expect(host.printed.stderr.replaceAll(/\n */g, '')).toContain(
+      `Delete the 2 items that run ${givenRun} (started 2026-11-20T10:15:30.000Z) created in list "tasks" of site "home" on http://127.0.0.1:`,
+    );
+    expect(service.requests).toHaveLength(requests);
+  },
+);
 
-test('what was not undone is kept in --rejects, as rows that items delete takes', async () => {
-  await using service = await scriptedService(deleted, { status: 400, body: { error: 'no' } }, deleted);
-  await using world = await runsWorld();
-  await world.journal(
-    created(
-      service.url,
-      ['1', '2', '3'].map((id) => ({ id, etag: '"v"' })),
-    ),
-  );
+test('what was not undone is kept in --rejects, as rows that items delete takes', async ({ world }) => {
+  await using service = await scriptedService(deleted, refused, deleted);
+  await world.journal(created(service.url, tagged('1', '2', '3')));
 
   expect((await undo(world, service, ['--rejects', 'left.jsonl', '--fail-fast'])).exitCode).toBe(9);
 
@@ -564,15 +492,10 @@ test('what was not undone is kept in --rejects, as rows that items delete takes'
   expect(sent(service).slice(2).sort()).toEqual(['DELETE 2', 'DELETE 3']);
 });
 
-test('--rate is of requests: two for an item that has to be read make it half as many items', async () => {
+test('--rate is of requests: two for an item that has to be read make it half as many items', async ({ world }) => {
   await using service = await scriptedService(...Array.from({ length: 10 }, () => [found, deleted]).flat());
-  await using world = await runsWorld();
-  await world.journal(
-    created(
-      service.url,
-      Array.from({ length: 10 }, () => ({ id: '1', fields })),
-    ),
-  );
+  const items = Array.from({ length: 10 }, () => ({ id: '1', fields }));
+  await world.journal(created(service.url, items));
 
   const { host, exitCode } = await undo(world, service, ['--rate', '10/s']);
 
@@ -581,10 +504,9 @@ test('--rate is of requests: two for an item that has to be read make it half as
   expect(host.elapsedMs()).toBeGreaterThan(1500);
 });
 
-test('its journal names the run that it undoes, and holds neither fields nor the token', async () => {
+test('its journal names the run that it undoes, and holds neither fields nor the token', async ({ world }) => {
   await using service = await scriptedService(deleted);
-  await using world = await runsWorld();
-  const of = await world.journal(created(service.url, [{ id: '1', etag: '"v"' }]));
+  const of = await world.journal(created(service.url, tagged('1')));
   const before = readFileSync(of);
   await undo(world, service);
 
@@ -603,11 +525,10 @@ test('its journal names the run that it undoes, and holds neither fields nor the
   expect(readFileSync(of)).toEqual(before);
 });
 
-test('a run with --journal is undone by that path', async () => {
+test('a run with --journal is undone by that path', async ({ world }) => {
   await using service = await scriptedService(deleted);
-  await using world = await runsWorld();
   const path = join(world.path, 'ci.journal');
-  await world.journal(created(service.url, [{ id: '1', etag: '"v"' }]), path);
+  await world.journal(created(service.url, tagged('1')), path);
   writeFileSync(join(world.path, 'empty.journal'), '');
   const env = environmentFor(service);
 

@@ -1,6 +1,7 @@
 /** A directory with runs in it, for tests of `listctl runs`: by the program itself over the built-in service, or as written here. */
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { test as base } from 'vitest';
 import { createJournal, type NewHeader } from '../../src/bulk/journal.ts';
 import type { JournalRecord, RunTotals, SessionStart } from '../../src/bulk/journal-format.ts';
 import { payloadHash } from '../../src/bulk/keys.ts';
@@ -43,7 +44,15 @@ export interface GivenRun {
 export const givenRun = '20261120-101530-k3f9';
 const givenStart = Date.UTC(2026, 10, 20, 10, 15, 30);
 
-/** Makes an empty one. */
+/** A test in an empty one. */
+export const test = base.extend<{ readonly world: RunsWorld }>({
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture needs.
+  world: async ({}, use) => {
+    await using world = await runsWorld();
+    await use(world);
+  },
+});
+
 export async function runsWorld(): Promise<RunsWorld> {
   const { path, [Symbol.asyncDispose]: remove } = await temporaryDirectory();
   const runs = join(path, 'state', 'runs');

@@ -1,7 +1,7 @@
 /** `listctl runs list`, `show` and `remove`: read from journals, without a service. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { NewHeader } from '../../src/bulk/journal.ts';
 import type { JournalRecord } from '../../src/bulk/journal-format.ts';
 import { runLock } from '../../src/bulk/runs.ts';
@@ -11,23 +11,22 @@ import { keptFor, settingsDirectory } from '../support/settings-directory.ts';
 import { testHost } from '../support/test-host.ts';
 import { jsonLines, manyWorld } from './bulk/bulk-world.ts';
 import { listService } from './bulk/list-service.ts';
-import { done, ended, givenRun, intent, runsWorld } from './runs-world.ts';
+import { done, ended, givenRun, intent, test } from './runs-world.ts';
 
 const title = { Title: 'a' };
 const other = { run: '20261121-000000-aaaa', identity: 'cd'.repeat(32) };
 
 describe('runs list', () => {
-  test('that no run is recorded is an answer', async () => {
-    await using world = await runsWorld();
-
+  test('that no run is recorded is an answer', async ({ world }) => {
     expect(await world.run(['runs', 'list', '-o', 'json'])).toMatchObject({ exitCode: 0, stdout: '[]\n', stderr: '' });
     expect(await world.run(['runs', 'list'])).toMatchObject({ exitCode: 0, stdout: '' });
     const nowhere = { env: { LISTCTL_STATE_DIR: join(world.path, 'nowhere') } };
     expect(await world.run(['runs', 'ls', '--json'], nowhere)).toMatchObject({ exitCode: 0, stdout: '[]\n' });
   });
 
-  test('every run, newest first, with the members of the contract; neither address nor token is needed', async () => {
-    await using world = await runsWorld();
+  test('every run, newest first, with the members of the contract; neither address nor token is needed', async ({
+    world,
+  }) => {
     await world.journal({
       rows: 3,
       groups: [[intent(1, title), done(1, '1')], [['X', 2]], [ended({ done: 1, invalid: 1, left: 1 })]],
@@ -85,8 +84,9 @@ describe('runs list', () => {
     expect(host.printed.stderr.replaceAll(/\n */g, '')).toContain(`of site "home" ${target}?`);
   });
 
-  test('a row that was sent without an outcome is in doubt, and a damaged journal is shown as what it is', async () => {
-    await using world = await runsWorld();
+  test('a row that was sent without an outcome is in doubt, and a damaged journal is shown as what it is', async ({
+    world,
+  }) => {
     await world.journal({ rows: 1, groups: [[intent(1, title)]] });
     const damaged = await world.journal({ header: other, rows: 1, groups: [[intent(1, title)], [done(1, '1')]] });
     writeFileSync(damaged, readFileSync(damaged, 'latin1').replace('["I"', '["J"'), 'latin1');
@@ -97,8 +97,7 @@ describe('runs list', () => {
     expect(stderr).toContain(`${damaged} is damaged at byte`);
   });
 
-  test('a run is running while its lock is held: of the runs of one input only the last', async () => {
-    await using world = await runsWorld();
+  test('a run is running while its lock is held: of the runs of one input only the last', async ({ world }) => {
     const end = [[intent(1, title), done(1, '1')], [ended({ done: 1 })]];
     await world.journal({ rows: 1, groups: end });
     await world.journal({ header: { run: other.run }, rows: 2, groups: [[intent(1, title), done(1, '1')]] });
@@ -123,7 +122,7 @@ describe('runs list --limit and --since', () => {
   const runs = ['20260801-000000-aaaa', '20261118-120000-bbbb', '20261120-101530-cccc'];
   const nowMs = Date.UTC(2026, 10, 20, 12);
 
-  test.each([
+  test.for([
     { flags: ['--limit', '2'], listed: ['cccc', 'bbbb'] },
     { flags: ['--since', '2h'], listed: ['cccc'] },
     { flags: ['--since', '3d'], listed: ['cccc', 'bbbb'] },
@@ -131,8 +130,7 @@ describe('runs list --limit and --since', () => {
     { flags: ['--since', '2026-11-01'], listed: ['cccc', 'bbbb'] },
     { flags: ['--since', '2026-11-18T12:00:01Z'], listed: ['cccc'] },
     { flags: ['--since', '1m'], listed: [] },
-  ])('$flags', async ({ flags, listed }) => {
-    await using world = await runsWorld();
+  ])('$flags', async ({ flags, listed }, { world }) => {
     for (const run of runs) await world.journal({ header: { run }, rows: 1, groups: [] });
 
     const { stdout } = await world.run(['runs', 'list', '-o', 'id', ...flags], { now: () => nowMs });
@@ -145,30 +143,26 @@ describe('runs list --limit and --since', () => {
     ).toEqual(listed);
   });
 
-  test.each([
+  test.for([
     ['--limit', '0'],
     ['--limit', 'x'],
     ['--since', 'yesterday'],
     ['--since', '7'],
     ['--since', '2026-99-99'],
-  ])('%s %s is invalid usage', async (...flags) => {
-    await using world = await runsWorld();
-
+  ])('%s %s is invalid usage', async (flags, { world }) => {
     expect(await world.run(['runs', 'list', ...flags])).toMatchObject({ exitCode: 2, stdout: '' });
   });
 });
 
 describe('an abbreviated run id', () => {
-  test.each(['20261120', '20261120-1015', '20261120-101530-k', 'k3f9'])('%s names its run', async (word) => {
-    await using world = await runsWorld();
+  test.for(['20261120', '20261120-1015', '20261120-101530-k', 'k3f9'])('%s names its run', async (word, { world }) => {
     await world.journal({ rows: 1, groups: [] });
     await world.journal({ header: other, rows: 1, groups: [] });
 
     expect((await world.run(['runs', 'show', word, '-q', 'run'])).stdout).toBe(`${givenRun}\n`);
   });
 
-  test('of several runs is refused with their ids; a journal of that name comes first', async () => {
-    await using world = await runsWorld();
+  test('of several runs is refused with their ids; a journal of that name comes first', async ({ world }) => {
     await world.journal({ rows: 1, groups: [] });
     await world.journal({ header: other, rows: 1, groups: [] });
 
@@ -201,8 +195,9 @@ describe('runs prune', () => {
     rows: 1,
   });
 
-  test('removes completed runs that ended before, and says which; others and undos of others stay', async () => {
-    await using world = await runsWorld();
+  test('removes completed runs that ended before, and says which; others and undos of others stay', async ({
+    world,
+  }) => {
     await world.journal({ ...named('20261101-000000-00a1'), groups: end });
     await world.journal({ ...named('20261101-000000-00a2'), groups: end.slice(0, 0) });
     const undo = { action: 'undo', file: null } as const;
@@ -228,15 +223,12 @@ describe('runs prune', () => {
     expect(again).toMatchObject({ exitCode: 0, stdout: '', stderr: 'no completed runs are older than 30d\n' });
   });
 
-  test('needs the age', async () => {
-    await using world = await runsWorld();
-
+  test('needs the age', async ({ world }) => {
     expect(await world.run(['runs', 'prune', '--yes'])).toMatchObject({ exitCode: 2, stdout: '' });
   });
 });
 
-test('a file without rows is not recorded', async () => {
-  await using world = await runsWorld();
+test('a file without rows is not recorded', async ({ world }) => {
   const from = world.file('empty.csv', 'Title\n');
 
   const { exitCode, stderr } = await world.run([
@@ -247,8 +239,7 @@ test('a file without rows is not recorded', async () => {
 });
 
 describe('runs show', () => {
-  test('a run by its id, as the last one, and by the path of a journal', async () => {
-    await using world = await runsWorld();
+  test('a run by its id, as the last one, and by the path of a journal', async ({ world }) => {
     const run = await world.create(['milk', 'bread']);
     const own = join(world.path, 'own.journal');
     await world.create(['milk'], ['--journal', own]);
@@ -267,8 +258,7 @@ describe('runs show', () => {
     expect((await world.run(['runs', 'show', 'last'])).stdout).toMatch(/latency +p50 /);
   });
 
-  test('shows the total time of its sessions; of a killed one up to its last record', async () => {
-    await using world = await runsWorld();
+  test('shows the total time of its sessions; of a killed one up to its last record', async ({ world }) => {
     const path = await world.journal({
       rows: 5,
       apartMs: 1000,
@@ -300,8 +290,7 @@ describe('runs show', () => {
     expect(marked.at(-1)).toBeLessThan(4100);
   });
 
-  test('shows a long run in no more steps than fit the screen', async () => {
-    await using world = await runsWorld();
+  test('shows a long run in no more steps than fit the screen', async ({ world }) => {
     const groups = Array.from({ length: 300 }, (_, at) => [intent(at + 1, title), done(at + 1, String(at))]);
     const path = await world.journal({ rows: 300, apartMs: 60_000, groups });
 
@@ -315,8 +304,7 @@ describe('runs show', () => {
     expect((rows * 18_000) / shown.ratePerSecond.length).toBeLessThan(330);
   });
 
-  test('-o id lists what it created, in the order of the rows, settled ones included', async () => {
-    await using world = await runsWorld();
+  test('-o id lists what it created, in the order of the rows, settled ones included', async ({ world }) => {
     const path = await world.journal({
       rows: 4,
       groups: [
@@ -331,8 +319,7 @@ describe('runs show', () => {
     expect(await world.run(['runs', 'show', path, '-o', 'id'])).toMatchObject({ exitCode: 0, stdout: 'a\nb\nc\n' });
   });
 
-  test('--rows lists every row, in the order of the input, after any number of sessions', async () => {
-    await using world = await runsWorld();
+  test('--rows lists every row, in the order of the input, after any number of sessions', async ({ world }) => {
     const begin: JournalRecord = ['B', { boot: 'here', limit: 4, tool: '0.1.0', at: Date.UTC(2026, 10, 21) }];
     const path = await world.journal({
       rows: 9,
@@ -384,8 +371,7 @@ describe('runs show', () => {
     expect(await show('-o', 'id')).toBe('a\nb\nc\n');
   });
 
-  test('--rows of a shard lists its rows only', async () => {
-    await using world = await runsWorld();
+  test('--rows of a shard lists its rows only', async ({ world }) => {
     const header = { shard: '2/3', input: { bytes: 12, sha256: '0f'.repeat(32), rows: 8 } };
     const path = await world.journal({ header, rows: 3, groups: [[intent(5, title), done(5, 'b')]] });
 
@@ -394,8 +380,7 @@ describe('runs show', () => {
     expect(stdout.split('\n').slice(1, -1)).toEqual(['2,create,left,,', '5,create,done,b,', '8,create,left,,']);
   });
 
-  test('an id that no command could name is not listed, and that is said', async () => {
-    await using world = await runsWorld();
+  test('an id that no command could name is not listed, and that is said', async ({ world }) => {
     await world.journal({
       rows: 2,
       groups: [
@@ -410,8 +395,7 @@ describe('runs show', () => {
     expect(stderr).toContain('row 1: the item id has control characters');
   });
 
-  test('the ids of a compacted run are missing: exit 2; the rest is shown with a note', async () => {
-    await using world = await runsWorld();
+  test('the ids of a compacted run are missing: exit 2; the rest is shown with a note', async ({ world }) => {
     const path = await world.journal({ rows: 2, groups: [[ended({ done: 2, sent: 2 })]] });
     const [header = '', ...lines] = readFileSync(path, 'utf8').split('\n');
     const { encodeLine } = await import('../../src/bulk/journal-format.ts');
@@ -431,8 +415,7 @@ describe('runs show', () => {
     expect(undo.stderr).toContain('more than 30 days ago');
   });
 
-  test('--in-doubt lists the rows whose outcome is unknown, in their order', async () => {
-    await using world = await runsWorld();
+  test('--in-doubt lists the rows whose outcome is unknown, in their order', async ({ world }) => {
     await world.journal({
       rows: 9,
       groups: [[intent(7, title), intent(2, title)], [['U', 7, 'HTTP 500', 40]], [intent(3, title), done(3, '1')]],
@@ -496,8 +479,7 @@ describe('runs show', () => {
     expect((await show('-o', 'json')).stderr).toMatch(/the fields of these rows are not shown: .*no such file/);
   });
 
-  test('--in-doubt of an undo shows the ids of the items', async () => {
-    await using world = await runsWorld();
+  test('--in-doubt of an undo shows the ids of the items', async ({ world }) => {
     await world.journal({
       rows: 2,
       groups: [
@@ -511,8 +493,7 @@ describe('runs show', () => {
     expect((await world.run(['runs', 'show', other.run, '--in-doubt', '-o', 'id'])).stdout).toBe('b\n');
   });
 
-  test('that no row is in doubt is an answer', async () => {
-    await using world = await runsWorld();
+  test('that no row is in doubt is an answer', async ({ world }) => {
     await world.journal({ rows: 1, groups: [] });
 
     expect(await world.run(['runs', 'show', 'last', '--in-doubt', '--json'])).toMatchObject({
@@ -521,13 +502,11 @@ describe('runs show', () => {
     });
   });
 
-  test.each([
+  test.for([
     { word: 'last', says: 'no runs in' },
     { word: givenRun, says: `run ${givenRun} not found in` },
     { word: 'nowhere/at.all', says: 'no run is recorded in' },
-  ])('an unknown run: $word', async ({ word, says }) => {
-    await using world = await runsWorld();
-
+  ])('an unknown run: $word', async ({ word, says }, { world }) => {
     for (const verb of [['show'], ['undo', '--yes'], ['resolve', '--all', '--not-applied'], ['remove', '--yes']]) {
       const { exitCode, stdout, stderr } = await world.run(['runs', ...verb, word]);
       expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
@@ -536,8 +515,7 @@ describe('runs show', () => {
     }
   });
 
-  test('P15: a damaged journal is exit 10 with its byte, for every command', async () => {
-    await using world = await runsWorld();
+  test('P15: a damaged journal is exit 10 with its byte, for every command', async ({ world }) => {
     const path = await world.journal({ rows: 2, groups: [[intent(1, title)], [done(1, '1')]] });
     writeFileSync(path, readFileSync(path, 'latin1').replace('["I"', '["J"'), 'latin1');
 
@@ -553,8 +531,7 @@ describe('runs remove', () => {
   const whole = [[intent(1, title), done(1, '1')], [ended({ done: 1 })]];
   const half = [[intent(1, title), done(1, '1')], [ended({ done: 1, left: 1 })]];
 
-  test('a completed run is removed without confirmation', async () => {
-    await using world = await runsWorld();
+  test('a completed run is removed without confirmation', async ({ world }) => {
     await world.journal({ rows: 1, groups: whole });
     const own = await world.journal({ rows: 1, groups: whole }, join(world.path, 'own.journal'));
 
@@ -565,8 +542,9 @@ describe('runs remove', () => {
     expect(existsSync(own)).toBe(false);
   });
 
-  test('an incomplete run requires --yes if prompting is impossible; then none of several is removed', async () => {
-    await using world = await runsWorld();
+  test('an incomplete run requires --yes if prompting is impossible; then none of several is removed', async ({
+    world,
+  }) => {
     await world.journal({ rows: 2, groups: half });
     await world.journal({ header: other, rows: 1, groups: whole });
     const words = ['runs', 'remove', other.run, givenRun];
@@ -581,13 +559,12 @@ describe('runs remove', () => {
     expect(world.names()).toEqual([]);
   });
 
-  test.each([
+  test.for([
     { typed: 'y\n', exit: 0, left: 0 },
     { typed: 'n\n', exit: 2, left: 1 },
     { typed: '\n', exit: 2, left: 1 },
     { typed: '\u0003', exit: 130, left: 1 },
-  ])('on a terminal it asks, naming the run: $typed', async ({ typed, exit, left }) => {
-    await using world = await runsWorld();
+  ])('on a terminal it asks, naming the run: $typed', async ({ typed, exit, left }, { world }) => {
     await world.journal({ rows: 2, groups: half });
     const host = testHost({ env: world.env, terminal: 200, cwd: world.path });
 
@@ -599,8 +576,7 @@ describe('runs remove', () => {
     expect(world.names().filter((name) => name.endsWith('.journal'))).toHaveLength(left);
   });
 
-  test('P23: a run that another process holds is not removed, with any confirmation', async () => {
-    await using world = await runsWorld();
+  test('P23: a run that another process holds is not removed, with any confirmation', async ({ world }) => {
     await world.journal({ rows: 1, groups: whole });
     await takeLock(runLock(world.runs, 'ab'.repeat(32)), { waitMs: 0 }, testHost());
 
@@ -611,8 +587,7 @@ describe('runs remove', () => {
     expect(world.names().filter((name) => name.endsWith('.journal'))).toHaveLength(1);
   });
 
-  test('two runs of one input share a lock, and are removed together', async () => {
-    await using world = await runsWorld();
+  test('two runs of one input share a lock, and are removed together', async ({ world }) => {
     await world.journal({ rows: 1, groups: whole });
     await world.journal({ header: { run: other.run }, rows: 1, groups: whole });
 
@@ -620,8 +595,7 @@ describe('runs remove', () => {
     expect(world.names()).toEqual([]);
   });
 
-  test('a damaged journal is removed if confirmed; a file that is not a journal never', async () => {
-    await using world = await runsWorld();
+  test('a damaged journal is removed if confirmed; a file that is not a journal never', async ({ world }) => {
     const path = await world.journal({ rows: 1, groups: whole });
     writeFileSync(path, `x${readFileSync(path, 'latin1')}`, 'latin1');
     const notes = world.file('notes.txt', 'mine\n');

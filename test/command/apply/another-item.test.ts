@@ -2,34 +2,19 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect } from 'vitest';
 import { jsonLines } from '../bulk/bulk-world.ts';
-import { applyWorld } from './apply-world.ts';
-import { test } from './fixtures.ts';
-import { itemService } from './item-service.ts';
-
-const [a, b, c] = [
-  { Title: 'a', Note: 'x' },
-  { Title: 'b', Note: 'y' },
-  { Title: 'c', Note: 'z' },
-];
+import { a, b, test as base, c, type Fixtures } from './fixtures.ts';
 
 /** A list whose item 1, once `a`, is payroll by now; the manifest names `a` with another note, and `b`. */
-async function replacedWorld() {
-  const service = await itemService();
-  const world = await applyWorld(service);
-  await world.begin(a, b);
-  await service.change('1', { Title: 'payroll', Note: 'secret' });
-  world.manifest({ ...a, Note: 'new' }, b);
-  return {
-    ...{ service, world },
-    [Symbol.asyncDispose]: async () => {
-      await world[Symbol.asyncDispose]();
-      await service[Symbol.asyncDispose]();
-    },
-  };
-}
+const test = base.extend<{ readonly replaced: Pick<Fixtures, 'service' | 'world'> }>({
+  replaced: async ({ service, world }, use) => {
+    await world.begin(a, b);
+    await service.change('1', { Title: 'payroll', Note: 'secret' });
+    world.manifest({ ...a, Note: 'new' }, b);
+    await use({ service, world });
+  },
+});
 
-test('is not set back: 5, with id, key found and key expected; all else is done', async () => {
-  await using replaced = await replacedWorld();
+test('is not set back: 5, with id, key found and key expected; all else is done', async ({ replaced }) => {
   const { world, service } = replaced;
   world.manifest({ ...a, Note: 'new' }, { ...b, Note: 'new' }, c);
 
@@ -44,8 +29,7 @@ test('is not set back: 5, with id, key found and key expected; all else is done'
   expect(stderr).toContain('listctl state import manifest.yaml a=1');
 });
 
-test('the command that it prints finds the state and the key that were named by flags', async () => {
-  await using replaced = await replacedWorld();
+test('the command that it prints finds the state and the key that were named by flags', async ({ replaced }) => {
   const { world } = replaced;
   world.file('m.csv', 'Title,Note\na,new\nb,y\n');
   const words = [
@@ -68,8 +52,7 @@ test('the command that it prints finds the state and the key that were named by 
   expect([forgotten.exitCode, forgotten.stderr]).toEqual([0, expect.stringContaining('"a" (item 1)')]);
 });
 
-test('is not deleted with --prune; left alone without it', async () => {
-  await using replaced = await replacedWorld();
+test('is not deleted with --prune; left alone without it', async ({ replaced }) => {
   const { world, service } = replaced;
   world.manifest();
 
@@ -101,14 +84,12 @@ test('an item without its key field is another one too', async ({ service, world
 });
 
 describe('is settled', () => {
-  test.each([
+  test.for([
     ['forget', 'a', 'payroll'],
     ['forget', '-a', 'payroll'],
     ['import', 'a', 'a'],
     ['import', "it's", "it's"],
-  ])('by the command that is printed: state %s of %s', async (action, key, title) => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  ] as const)('by the command that is printed: state %s of %s', async ([action, key, title], { service, world }) => {
     const flags = ['--key', 'Title', '--state', 'mine.json', '--delimiter', ';', '--rename', 'Name=Title'];
     const apply = (note: string, ...more: string[]) => {
       world.file('rows.csv', `Name;Note\n${key};${note}\n`);
@@ -127,8 +108,7 @@ describe('is settled', () => {
     expect([settled.exitCode, again.exitCode, service.items().get('1')?.['Title']]).toEqual([0, 0, title]);
   });
 
-  test('by state forget: the next apply creates the item', async () => {
-    await using replaced = await replacedWorld();
+  test('by state forget: the next apply creates the item', async ({ replaced }) => {
     const { world, service } = replaced;
 
     const forgotten = await world.state('forget', 'a');
@@ -138,8 +118,7 @@ describe('is settled', () => {
     expect(service.items().get('1')?.['Title']).toBe('payroll');
   });
 
-  test('by state import: it is the same item, and is set back', async () => {
-    await using replaced = await replacedWorld();
+  test('by state import: it is the same item, and is set back', async ({ replaced }) => {
     const { world, service } = replaced;
 
     const imported = await world.state('import', 'a=1');
@@ -149,8 +128,7 @@ describe('is settled', () => {
   });
 });
 
-test('the plan for programs lists it, --detailed-exitcode counts it, and nothing is sent', async () => {
-  await using replaced = await replacedWorld();
+test('the plan for programs lists it, --detailed-exitcode counts it, and nothing is sent', async ({ replaced }) => {
   const { world, service } = replaced;
 
   const { exitCode, stdout } = await world.apply('--dry-run', '--detailed-exitcode', '-o', 'json');
@@ -185,8 +163,7 @@ test('a key that the service formats differently is the same one', async ({ serv
   expect([exitCode, service.items().get('1')?.['Note']]).toEqual([0, 'x']);
 });
 
-test('its result is failed with a conflict, and a refused step beside it is 9', async () => {
-  await using replaced = await replacedWorld();
+test('its result is failed with a conflict, and a refused step beside it is 9', async ({ replaced }) => {
   const { world, service } = replaced;
   world.manifest({ ...a, Note: 'new' }, { ...b, Note: 'new' });
   service.script = ({ method }) => (method === 'PATCH' ? { status: 400, body: { error: 'no' } } : undefined);
@@ -200,9 +177,7 @@ test('its result is failed with a conflict, and a refused step beside it is 9', 
   ]);
 });
 
-test('is not accepted as the id of a created item: 8, and the next apply has the key in doubt', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test('is not taken for the id of a created item: 8, and its key is in doubt', async ({ service, world }) => {
   await world.begin(a, b);
   world.manifest(a, b, c);
   service.script = ({ method }) =>

@@ -1,14 +1,6 @@
 /** What `apply` sends: creates, the fields that differ, deletes with --prune, and nothing the second time. */
 import { describe, expect } from 'vitest';
-import { applyWorld } from './apply-world.ts';
-import { test } from './fixtures.ts';
-import { itemService } from './item-service.ts';
-
-const [a, b, c] = [
-  { Title: 'a', Note: 'x' },
-  { Title: 'b', Note: 'y' },
-  { Title: 'c', Note: 'z' },
-];
+import { a, b, c, test } from './fixtures.ts';
 
 describe('apply', () => {
   test('creates what is new, and keeps its id, fields and ETag', async ({ service, world }) => {
@@ -24,10 +16,7 @@ describe('apply', () => {
     expect(stderr).toContain('2 created, 0 updated, 0 deleted, 0 unchanged; ');
   });
 
-  test('twice changes nothing the second time: it reads, sends nothing and leaves the state as it is', async ({
-    service,
-    world,
-  }) => {
+  test('a second time reads, sends nothing, and leaves the state as it is', async ({ service, world }) => {
     await world.begin(a, b);
     const state = world.text('manifest.yaml.state.json');
     const before = service.requests.length;
@@ -58,10 +47,7 @@ describe('apply', () => {
     expect([other.exitCode, service.requests.at(-1)?.body]).toEqual([0, '{"fields":{"a":12345678901234567891}}']);
   });
 
-  test('sends of an update only the fields that differ, with the ETag that the item has', async ({
-    service,
-    world,
-  }) => {
+  test('sends of an update only the fields that differ, with the ETag of the item', async ({ service, world }) => {
     await world.begin({ ...a, Due: '1' }, b);
     const etag = world.known().items['a']?.etag;
     world.manifest({ ...a, Due: '2' }, b);
@@ -163,10 +149,8 @@ describe('what the manifest no longer names', () => {
     expect([exitCode, Object.keys(world.known().items)]).toEqual([0, ['a']]);
   });
 
-  test("D: what is not the manifest's own is never deleted, whatever it is called", async () => {
-    await using service = await itemService();
+  test("D: what is not the manifest's own is never deleted, whatever it is called", async ({ service, world }) => {
     await service.add({ Title: 'b' });
-    await using world = await applyWorld(service);
     await world.begin(a, c);
     world.manifest();
 

@@ -1,29 +1,28 @@
 /** What is asked before a plan is carried out. */
 import { describe, expect } from 'vitest';
 import { keptFor, settingsDirectory } from '../../support/settings-directory.ts';
-import { applyWorld } from './apply-world.ts';
 import { test } from './fixtures.ts';
-import { itemService } from './item-service.ts';
 
 const [a, b, c] = [{ Title: 'a' }, { Title: 'b' }, { Title: 'c' }];
 
 describe('a plan with changes', () => {
-  test.each([
+  test.for([
     ['no terminal', {}, []],
     ['a CI', { terminal: 80, env: { CI: 'true' } }, []],
     ['--no-input', { terminal: 80 }, ['--no-input']],
-  ])('P22: requires --yes if prompting is impossible (%s): 2, nothing sent', async (_, where, more) => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
-    await world.begin(a);
-    world.manifest(a, b);
-    const state = world.text('manifest.yaml.state.json');
+  ] as const)(
+    'P22: requires --yes if prompting is impossible (%s): 2, nothing sent',
+    async ([_, where, more], { service, world }) => {
+      await world.begin(a);
+      world.manifest(a, b);
+      const state = world.text('manifest.yaml.state.json');
 
-    const { exitCode, stderr } = await world.run(['apply', 'manifest.yaml', ...more], where);
+      const { exitCode, stderr } = await world.run(['apply', 'manifest.yaml', ...more], where);
 
-    expect([exitCode, service.writes(), world.text('manifest.yaml.state.json')]).toEqual([2, ['POST a'], state]);
-    expect(stderr).toContain('--yes');
-  });
+      expect([exitCode, service.writes(), world.text('manifest.yaml.state.json')]).toEqual([2, ['POST a'], state]);
+      expect(stderr).toContain('--yes');
+    },
+  );
 
   test.for([
     { typed: 'y\n', exit: 0, sent: ['POST c', 'DELETE 2'] },
@@ -68,10 +67,8 @@ describe('a plan with changes', () => {
 });
 
 describe('a protected profile', () => {
-  test('needs --confirm before anything is written, --yes or not', async () => {
-    await using service = await itemService();
+  test('needs --confirm before anything is written, --yes or not', async ({ service, world }) => {
     await using settings = await settingsDirectory(keptFor(service, { protected: true }));
-    await using world = await applyWorld(service);
     world.manifest(a);
     const env = { ...settings.env, LISTCTL_BASE_URL: '', LISTCTL_TOKEN: '', LISTCTL_SITE: '', LISTCTL_LIST: '' };
     const words = ['apply', 'manifest.yaml', '--init', '--yes'];
@@ -86,10 +83,8 @@ describe('a protected profile', () => {
     expect(without.stderr).toContain('--confirm prod');
   });
 
-  test('is not needed for a plan that is only shown, nor for one without changes', async () => {
-    await using service = await itemService();
+  test('is not needed for a plan that is only shown, nor for one without changes', async ({ service, world }) => {
     await using settings = await settingsDirectory(keptFor(service, { protected: true }));
-    await using world = await applyWorld(service);
     world.manifest(a);
     const env = { ...settings.env, LISTCTL_BASE_URL: '', LISTCTL_TOKEN: '', LISTCTL_SITE: '', LISTCTL_LIST: '' };
 

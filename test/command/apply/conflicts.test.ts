@@ -1,13 +1,6 @@
 /** Items that change between the read and the write: `If-Match` names the version that was read. */
 import { describe, expect } from 'vitest';
-import { applyWorld } from './apply-world.ts';
-import { test } from './fixtures.ts';
-import { itemService } from './item-service.ts';
-
-const [a, b] = [
-  { Title: 'a', Note: 'x' },
-  { Title: 'b', Note: 'y' },
-];
+import { a, b, test } from './fixtures.ts';
 
 describe('another client that writes at the same time', () => {
   test.for([
@@ -32,10 +25,7 @@ describe('another client that writes at the same time', () => {
     },
   );
 
-  test('with --no-refresh the ETag of the state is sent: what changed since is a conflict', async ({
-    service,
-    world,
-  }) => {
+  test('--no-refresh sends the ETag of the state: what changed since is a conflict', async ({ service, world }) => {
     await world.begin(a);
     await service.change('1', { Note: 'of somebody' });
     world.manifest({ ...a, Note: 'new' });
@@ -46,11 +36,10 @@ describe('another client that writes at the same time', () => {
     expect(service.writes().slice(1)).toEqual(['PATCH 1']);
   });
 
-  test('a weak ETag is not sent: it would match nothing', async () => {
-    await using service = await itemService({ givesEtags: false });
+  test('a weak ETag is not sent: it would match nothing', async ({ service, world }) => {
+    service.givesEtags = false;
     service.script = ({ method, id }) =>
       method === 'GET' ? { status: 200, headers: { etag: 'W/"1"' }, body: { id, fields: a } } : undefined;
-    await using world = await applyWorld(service);
     await world.begin(a);
     world.manifest({ ...a, Note: 'new' });
 

@@ -1,32 +1,22 @@
 /** What keeps a manifest that was cut short from emptying its list: refusals, --max-delete and a typed confirmation. */
 import { gzipSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
-import { applyWorld } from './apply-world.ts';
+import type { ApplyWorld } from './apply-world.ts';
 import { test } from './fixtures.ts';
-import { itemService } from './item-service.ts';
 
 /** Items titled `t1`, `t2`, … */
 function items(count: number) {
   return Array.from({ length: count }, (_, at) => ({ Title: `t${at + 1}` }));
 }
 
-/** A list of 20 items, whose manifest names only the given number of them by now. */
-async function prunedTo(left: number) {
-  const service = await itemService();
-  const world = await applyWorld(service);
+/** Makes a list of 20 items, whose manifest names only the given number of them by now. */
+async function pruneTo(left: number, world: ApplyWorld): Promise<void> {
   await world.begin(...items(20));
   world.manifest(...items(left));
-  return {
-    ...{ service, world },
-    [Symbol.asyncDispose]: async () => {
-      await world[Symbol.asyncDispose]();
-      await service[Symbol.asyncDispose]();
-    },
-  };
 }
 
 describe('a manifest without a value', () => {
-  test.each([
+  test.for([
     ['manifest.csv', ''],
     ['manifest.csv', '\n\n'],
     ['manifest.csv', 'Title,Note\n'],
@@ -40,9 +30,7 @@ describe('a manifest without a value', () => {
     ['manifest.csv.gz', gzipSync('')],
     ['manifest.jsonl.gz', gzipSync('\n')],
     ['manifest.json.gz', gzipSync('')],
-  ])('%s of %j is 2: nothing is deleted', async (name, content) => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  ] as const)('%s of %j is 2: nothing is deleted', async ([name, content], { service, world }) => {
     await world.begin({ Title: 'a' });
     world.file(name, content);
     const flags = ['--key', 'Title', '--state', 'manifest.yaml.state.json', '--prune', '--yes', '--max-delete', '1'];
@@ -64,13 +52,11 @@ describe('a manifest without a value', () => {
     expect([exitCode, service.writes()]).toEqual([2, ['POST a']]);
   });
 
-  test.each([
+  test.for([
     ['manifest.json', '[]'],
     ['manifest.json', '{"items":[]}'],
     ['manifest.yaml', 'items: []'],
-  ])('is not one that says that the list is empty: %s of %s', async (name, content) => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  ] as const)('is not one that says that the list is empty: %s of %s', async ([name, content], { service, world }) => {
     await world.begin({ Title: 'a' });
     world.file(name, content);
     const flags = ['--key', 'Title', '--state', 'manifest.yaml.state.json', '--prune', '--yes'];
@@ -82,21 +68,23 @@ describe('a manifest without a value', () => {
 });
 
 describe('--prune', () => {
-  test.each([
+  test.for([
     { left: 10, more: [], exit: 0, deleted: 10 },
     { left: 9, more: [], exit: 2, deleted: 0 },
     { left: 9, more: ['--max-delete', '11'], exit: 0, deleted: 11 },
     { left: 9, more: ['--max-delete', '10'], exit: 2, deleted: 0 },
     { left: 19, more: ['--max-delete', '0'], exit: 2, deleted: 0 },
-  ])('to $left of 20 with $more: exit $exit, $deleted deleted', async ({ left, more, exit, deleted }) => {
-    await using pruned = await prunedTo(left);
-    const { world, service } = pruned;
+  ])(
+    'to $left of 20 with $more: exit $exit, $deleted deleted',
+    async ({ left, more, exit, deleted }, { service, world }) => {
+      await pruneTo(left, world);
 
-    const { exitCode, stderr } = await world.apply('--prune', '--yes', ...more);
+      const { exitCode, stderr } = await world.apply('--prune', '--yes', ...more);
 
-    expect([exitCode, service.items().size]).toEqual([exit, 20 - deleted]);
-    if (exit === 2) expect(stderr).toContain(`--max-delete ${20 - left}`);
-  });
+      expect([exitCode, service.items().size]).toEqual([exit, 20 - deleted]);
+      if (exit === 2) expect(stderr).toContain(`--max-delete ${20 - left}`);
+    },
+  );
 
   test('of fewer than half is not guarded', async ({ service, world }) => {
     await world.begin(...items(24));
@@ -107,14 +95,13 @@ describe('--prune', () => {
     expect([exitCode, service.items().size]).toEqual([0, 12]);
   });
 
-  test.each([
+  test.for([
     { typed: '11\r', yes: [], exit: 0 },
     { typed: 'tasks\r', yes: ['--yes'], exit: 0 },
     { typed: 'y\r', yes: ['--yes'], exit: 2 },
     { typed: '\r', yes: [], exit: 2 },
-  ])('on a terminal $typed is typed, $yes: exit $exit', async ({ typed, yes, exit }) => {
-    await using pruned = await prunedTo(9);
-    const { world, service } = pruned;
+  ])('on a terminal $typed is typed, $yes: exit $exit', async ({ typed, yes, exit }, { service, world }) => {
+    await pruneTo(9, world);
 
     const run = await world.answering(['apply', 'manifest.yaml', '--prune', ...yes], typed, {}, 'managed items');
 
@@ -122,9 +109,8 @@ describe('--prune', () => {
     expect(run.stderr.replaceAll(/\s+/g, ' ')).toContain('tasks" to delete 11 of 20 managed items');
   });
 
-  test('is guarded when a saved plan is carried out; saving the plan prints a warning', async () => {
-    await using pruned = await prunedTo(9);
-    const { world, service } = pruned;
+  test('is guarded when a saved plan is carried out; saving the plan prints a warning', async ({ service, world }) => {
+    await pruneTo(9, world);
 
     const saved = await world.apply('--prune', '--out', 'plan.json', '-o', 'none');
     const refused = await world.run(['apply', 'plan.json', '--yes']);
@@ -136,19 +122,22 @@ describe('--prune', () => {
     expect([allowed.exitCode, service.items().size]).toEqual([0, 9]);
   });
 
-  test.each([[['--dry-run']], [['--out', 'plan.json']]])('%j beyond --max-delete is 2', async (more) => {
-    await using pruned = await prunedTo(9);
+  test.for([[['--dry-run']], [['--out', 'plan.json']]] as const)(
+    '%j beyond --max-delete is 2',
+    async ([more], { world }) => {
+      await pruneTo(9, world);
 
-    const { exitCode } = await pruned.world.apply('--prune', '--max-delete', '10', ...more);
+      const { exitCode } = await world.apply('--prune', '--max-delete', '10', ...more);
 
-    expect(exitCode).toBe(2);
-  });
+      expect(exitCode).toBe(2);
+    },
+  );
 });
 
-test.each(['x', '-1', '1.5', ''])('--max-delete %j is 2', async (text) => {
-  await using pruned = await prunedTo(20);
+test.for(['x', '-1', '1.5', ''])('--max-delete %j is 2', async (text, { world }) => {
+  await pruneTo(20, world);
 
-  const { exitCode, stderr } = await pruned.world.apply(`--max-delete=${text}`);
+  const { exitCode, stderr } = await world.apply(`--max-delete=${text}`);
 
   expect([exitCode, stderr]).toEqual([2, expect.stringContaining('--max-delete')]);
 });

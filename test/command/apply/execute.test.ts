@@ -7,10 +7,7 @@ import { test } from './fixtures.ts';
 const items = Array.from({ length: 40 }, (_, at) => ({ Title: `t${at + 1}` }));
 
 describe('steps that are refused', () => {
-  test('are in the rejects with the reason; the others are done: 9, and the next run has them again', async ({
-    service,
-    world,
-  }) => {
+  test('are in the rejects with the reason: 9; the next run has them again', async ({ service, world }) => {
     world.manifest(...items.slice(0, 4));
     service.script = ({ fields }) =>
       fields['Title'] === 't2' ? { status: 400, body: { error: 'not this one' } } : undefined;
@@ -29,10 +26,7 @@ describe('steps that are refused', () => {
     ]);
   });
 
-  test('--fail-fast stops at the first failure; what was not sent is not a failure of the state', async ({
-    service,
-    world,
-  }) => {
+  test('--fail-fast stops at the first failure; the next run sends the rest', async ({ service, world }) => {
     world.manifest(...items);
     service.script = ({ nth }) => (nth === 3 ? { status: 400, body: { error: 'no' } } : undefined);
 
@@ -93,10 +87,7 @@ test.for(['--concurrency', '--rate', '--max-errors', '--lock-timeout'])(
 );
 
 describe('a stop', () => {
-  test('P01: no new step, those under way are answered, all is in the state: 130; the next run does the rest', async ({
-    service,
-    world,
-  }) => {
+  test('P01: no new step, all answers are in the state: 130; a run does the rest', async ({ service, world }) => {
     world.manifest(...items);
     const stopping = new AbortController();
     service.script = ({ nth }) => {
@@ -117,10 +108,7 @@ describe('a stop', () => {
     expect([service.items().size, service.writes().length]).toEqual([40, 40]);
   });
 
-  test('P01: a second one does not wait: what was under way is in doubt, held, and 8 at once', async ({
-    service,
-    world,
-  }) => {
+  test('P01: a second one does not wait: what was under way is in doubt, 8', async ({ service, world }) => {
     world.manifest(...items.slice(0, 8));
     const [stopping, forceStopping] = [new AbortController(), new AbortController()];
     service.script = ({ nth }) => {

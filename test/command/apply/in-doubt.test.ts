@@ -1,29 +1,17 @@
 /** A create whose outcome is unknown: held, reported, resolved manually, or retried with a key that is honored. */
-import { describe, expect, test } from 'vitest';
-import { type ApplyWorld, applyWorld } from './apply-world.ts';
-import { type ItemService, type ItemServiceOptions, itemService } from './item-service.ts';
+import { describe, expect } from 'vitest';
+import type { ApplyWorld } from './apply-world.ts';
+import { a, b, type Fixtures, test } from './fixtures.ts';
+import type { ItemService } from './item-service.ts';
 
-const [a, b] = [
-  { Title: 'a', Note: 'x' },
-  { Title: 'b', Note: 'y' },
-];
-
-/** A list with `a`, and `b` in doubt: its create got a 500, and was carried out or not. */
-async function doubtful(applies: boolean, options: ItemServiceOptions = {}) {
-  const service = await itemService(options);
-  const world = await applyWorld(service);
+/** Makes a list with `a`, and `b` in doubt: its create got a 500, and was carried out or not. */
+async function leaveInDoubt(applies: boolean, { service, world }: Pick<Fixtures, 'service' | 'world'>) {
   world.manifest(a, b);
   service.script = ({ method, fields }) =>
     method === 'POST' && fields['Title'] === 'b' ? { status: 500, applies, body: { error: 'bad day' } } : undefined;
   const first = await world.apply('--init', '--yes', '-o', 'none', '--concurrency', '1', '--retries', '0');
   service.script = () => undefined;
-  return {
-    ...{ service, world, first },
-    [Symbol.asyncDispose]: async () => {
-      await world[Symbol.asyncDispose]();
-      await service[Symbol.asyncDispose]();
-    },
-  };
+  return first;
 }
 
 /** The creates of `b` that were sent. */
@@ -36,38 +24,41 @@ function isInDoubt(world: ApplyWorld): boolean {
 }
 
 describe('a create without an answer', () => {
-  test.each([[true], [false]])('is in doubt: 8, kept in the state with its key (carried out: %s)', async (applies) => {
-    await using doubt = await doubtful(applies);
-    const { service, world, first } = doubt;
+  test.for([[true], [false]] as const)(
+    'is in doubt: 8, kept in the state with its key (carried out: %s)',
+    async ([applies], { service, world }) => {
+      const first = await leaveInDoubt(applies, { service, world });
 
-    expect([first.exitCode, createsOfB(service).length]).toEqual([8, 1]);
-    expect(first.stderr).toContain('listctl state resolve manifest.yaml KEY=ID, or KEY=none');
-    const { b: item, a: other } = world.known().items;
-    expect(item).toMatchObject({
-      fields: b,
-      inDoubt: { idempotencyKey: JSON.parse(createsOfB(service)[0]?.key ?? '') },
-    });
-    expect([item?.id, other?.id]).toEqual([undefined, '1']);
-  });
+      expect([first.exitCode, createsOfB(service).length]).toEqual([8, 1]);
+      expect(first.stderr).toContain('listctl state resolve manifest.yaml KEY=ID, or KEY=none');
+      const { b: item, a: other } = world.known().items;
+      expect(item).toMatchObject({
+        fields: b,
+        inDoubt: { idempotencyKey: JSON.parse(createsOfB(service)[0]?.key ?? '') },
+      });
+      expect([item?.id, other?.id]).toEqual([undefined, '1']);
+    },
+  );
 
-  test.each([
+  test.for([
     ['no change', [a, b]],
     ['a change', [{ ...a, Note: 'new' }, b]],
-  ])('is 8 in a dry run with --detailed-exitcode, with %s, and 0 without it', async (_, items) => {
-    await using doubt = await doubtful(true);
-    const { world } = doubt;
-    world.manifest(...items);
+  ] as const)(
+    'is 8 in a dry run with --detailed-exitcode, with %s, and 0 without it',
+    async ([_, items], { service, world }) => {
+      await leaveInDoubt(true, { service, world });
+      world.manifest(...items);
 
-    const detailed = await world.apply('--dry-run', '--detailed-exitcode');
+      const detailed = await world.apply('--dry-run', '--detailed-exitcode');
 
-    expect([detailed.exitCode, (await world.apply('--dry-run')).exitCode]).toEqual([8, 0]);
-    expect(detailed.stdout).toContain('? key "b", in doubt');
-    expect(detailed.stderr).toContain('listctl state resolve manifest.yaml KEY=ID, or KEY=none');
-  });
+      expect([detailed.exitCode, (await world.apply('--dry-run')).exitCode]).toEqual([8, 0]);
+      expect(detailed.stdout).toContain('? key "b", in doubt');
+      expect(detailed.stderr).toContain('listctl state resolve manifest.yaml KEY=ID, or KEY=none');
+    },
+  );
 
-  test('is held by the next run: shown, nothing sent for it, 8; the others are done', async () => {
-    await using doubt = await doubtful(true);
-    const { service, world } = doubt;
+  test('is held by the next run: shown, nothing sent for it, 8; the others are done', async ({ service, world }) => {
+    await leaveInDoubt(true, { service, world });
     world.manifest({ ...a, Note: 'new' }, b);
 
     const { exitCode, stdout, stderr } = await world.apply('--yes');
@@ -78,9 +69,9 @@ describe('a create without an answer', () => {
     expect(isInDoubt(world)).toBe(true);
   });
 
-  test('is held also where nothing else is to do, and where the manifest says another thing by now', async () => {
-    await using doubt = await doubtful(true, { honorsKeys: true });
-    const { service, world } = doubt;
+  test('is held if nothing else is to do, and if the manifest changed', async ({ service, world }) => {
+    service.honorsKeys = true;
+    await leaveInDoubt(true, { service, world });
 
     const same = await world.apply();
     world.manifest(a, { ...b, Note: 'another' });
@@ -89,9 +80,8 @@ describe('a create without an answer', () => {
     expect([same.exitCode, other.exitCode, createsOfB(service).length]).toEqual([8, 8, 1]);
   });
 
-  test('is held though the manifest names it no longer, and --prune is there', async () => {
-    await using doubt = await doubtful(true);
-    const { service, world } = doubt;
+  test('is held though the manifest names it no longer, and --prune is there', async ({ service, world }) => {
+    await leaveInDoubt(true, { service, world });
     world.manifest(a);
 
     const { exitCode } = await world.apply('--prune', '--yes');
@@ -99,19 +89,19 @@ describe('a create without an answer', () => {
     expect([exitCode, service.items().size, isInDoubt(world)]).toEqual([8, 2, true]);
   });
 
-  test('is in the plan for machines', async () => {
-    await using doubt = await doubtful(true);
+  test('is in the plan for machines', async ({ service, world }) => {
+    await leaveInDoubt(true, { service, world });
 
-    const { exitCode, stdout } = await doubt.world.apply('--dry-run', '-o', 'json');
+    const { exitCode, stdout } = await world.apply('--dry-run', '-o', 'json');
 
     expect([exitCode, JSON.parse(stdout)]).toMatchObject([0, { inDoubt: ['b'], counts: { inDoubt: 1 }, steps: [] }]);
   });
 
-  test.each([[true], [false]])(
+  test.for([[true], [false]] as const)(
     'is sent again by itself where the key is honored: one item (carried out: %s)',
-    async (applies) => {
-      await using doubt = await doubtful(applies, { honorsKeys: true });
-      const { service, world } = doubt;
+    async ([applies], { service, world }) => {
+      service.honorsKeys = true;
+      await leaveInDoubt(applies, { service, world });
 
       const { exitCode, stdout } = await world.apply('--yes', '--idempotency', 'honored');
 
@@ -122,24 +112,26 @@ describe('a create without an answer', () => {
     },
   );
 
-  test.each(['sentAt', 'serviceAt'])('an honored key that is a day old by its %s is not sent again', async (moment) => {
-    await using doubt = await doubtful(true, { honorsKeys: true });
-    const { service, world } = doubt;
-    const text = world.text('manifest.yaml.state.json');
-    const old = text.replace(new RegExp(`"${moment}":\\d+`), `"${moment}":${Date.now() - 24 * 3_600_000}`);
-    expect(old).not.toBe(text);
-    world.file('manifest.yaml.state.json', old);
+  test.for(['sentAt', 'serviceAt'])(
+    'an honored key that is a day old by its %s is not sent again',
+    async (moment, { service, world }) => {
+      service.honorsKeys = true;
+      await leaveInDoubt(true, { service, world });
+      const text = world.text('manifest.yaml.state.json');
+      const old = text.replace(new RegExp(`"${moment}":\\d+`), `"${moment}":${Date.now() - 24 * 3_600_000}`);
+      expect(old).not.toBe(text);
+      world.file('manifest.yaml.state.json', old);
 
-    const { exitCode } = await world.apply('--yes', '--idempotency', 'honored');
+      const { exitCode } = await world.apply('--yes', '--idempotency', 'honored');
 
-    expect([exitCode, createsOfB(service).length]).toEqual([8, 1]);
-  });
+      expect([exitCode, createsOfB(service).length]).toEqual([8, 1]);
+    },
+  );
 });
 
 describe('state resolve', () => {
-  test('KEY=ID takes the item that it made, once a GET has shown that it holds what was sent', async () => {
-    await using doubt = await doubtful(true);
-    const { service, world } = doubt;
+  test('KEY=ID takes the item that it made, once a GET shows what was sent', async ({ service, world }) => {
+    await leaveInDoubt(true, { service, world });
 
     const { exitCode } = await world.state('resolve', 'b=2');
     const again = await world.apply();
@@ -148,9 +140,8 @@ describe('state resolve', () => {
     expect(world.known().items['b']).toMatchObject({ id: '2', fields: b, etag: expect.any(String) });
   });
 
-  test('KEY=ID of another item is 5, and nothing is changed, but with --force', async () => {
-    await using doubt = await doubtful(true);
-    const { service, world } = doubt;
+  test('KEY=ID of another item is 5, and nothing is changed, but with --force', async ({ service, world }) => {
+    await leaveInDoubt(true, { service, world });
     const id = await service.add({ Title: 'of somebody' });
 
     const refused = await world.state('resolve', `b=${id}`);
@@ -160,25 +151,24 @@ describe('state resolve', () => {
     expect([refused.exitCode, wasInDoubt, forced.exitCode, world.known().items['b']?.id]).toEqual([5, true, 0, id]);
   });
 
-  test('KEY=ID of an item that is not there is 4', async () => {
-    await using doubt = await doubtful(false);
+  test('KEY=ID of an item that is not there is 4', async ({ service, world }) => {
+    await leaveInDoubt(false, { service, world });
 
-    const { exitCode } = await doubt.world.state('resolve', 'b=99');
+    const { exitCode } = await world.state('resolve', 'b=99');
 
-    expect([exitCode, isInDoubt(doubt.world)]).toEqual([4, true]);
+    expect([exitCode, isInDoubt(world)]).toEqual([4, true]);
   });
 
-  test('KEY=ID of an item that another key has is 2', async () => {
-    await using doubt = await doubtful(true);
+  test('KEY=ID of an item that another key has is 2', async ({ service, world }) => {
+    await leaveInDoubt(true, { service, world });
 
-    const { exitCode } = await doubt.world.state('resolve', 'b=1', '--force');
+    const { exitCode } = await world.state('resolve', 'b=1', '--force');
 
-    expect([exitCode, isInDoubt(doubt.world)]).toEqual([2, true]);
+    expect([exitCode, isInDoubt(world)]).toEqual([2, true]);
   });
 
-  test('KEY=none: the next apply creates it', async () => {
-    await using doubt = await doubtful(false);
-    const { service, world } = doubt;
+  test('KEY=none: the next apply creates it', async ({ service, world }) => {
+    await leaveInDoubt(false, { service, world });
 
     const { exitCode, stderr } = await world.state('resolve', 'b=none');
     const again = await world.apply('--yes');
@@ -187,11 +177,10 @@ describe('state resolve', () => {
     expect(stderr).toContain('"b" was not created');
   });
 
-  test.each([['a=1'], ['a=none'], ['c=1'], ['b'], ['=1'], ['b='], ['b=..']])(
+  test.for([['a=1'], ['a=none'], ['c=1'], ['b'], ['=1'], ['b='], ['b=..']] as const)(
     '%s is 2: nothing is changed',
-    async (word) => {
-      await using doubt = await doubtful(true);
-      const { world, service } = doubt;
+    async ([word], { service, world }) => {
+      await leaveInDoubt(true, { service, world });
       const [state, sent] = [world.text('manifest.yaml.state.json'), service.requests.length];
 
       const { exitCode, stderr } = await world.state('resolve', word);
@@ -202,20 +191,21 @@ describe('state resolve', () => {
   );
 });
 
-test.each([
+test.for([
   ['an update', [{ ...a, Note: 'new' }], []],
   ['a delete', [], ['--prune']],
-])('%s without an answer is 8, and the next run looks and does it', async (_, items, flags) => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
-  await world.begin(a);
-  world.manifest(...items);
-  service.script = ({ method }) => (method === 'GET' ? undefined : { status: 500, applies: true });
+] as const)(
+  '%s without an answer is 8, and the next run looks and does it',
+  async ([_, items, flags], { service, world }) => {
+    await world.begin(a);
+    world.manifest(...items);
+    service.script = ({ method }) => (method === 'GET' ? undefined : { status: 500, applies: true });
 
-  const first = await world.apply('--yes', '--retries', '0', ...flags);
-  service.script = () => undefined;
-  const second = await world.apply('--yes', ...flags);
+    const first = await world.apply('--yes', '--retries', '0', ...flags);
+    service.script = () => undefined;
+    const second = await world.apply('--yes', ...flags);
 
-  expect([first.exitCode, second.exitCode, [...service.items().values()]]).toEqual([8, 0, items]);
-  expect(Object.keys(world.known().items)).toEqual(items.map(({ Title }) => Title));
-});
+    expect([first.exitCode, second.exitCode, [...service.items().values()]]).toEqual([8, 0, items]);
+    expect(Object.keys(world.known().items)).toEqual(items.map(({ Title }) => Title));
+  },
+);

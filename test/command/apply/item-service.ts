@@ -9,22 +9,16 @@ import { memoryStore } from './memory-store.ts';
 /** Fields, as JSON has them. */
 export type JsonFields = Readonly<Record<string, unknown>>;
 
-/** How it is. */
-export interface ItemServiceOptions {
-  readonly script?: Script;
-  /** Else it knows nothing of Idempotency-Key. */
-  readonly honorsKeys?: boolean;
-  /** Else its answers have no ETag. */
-  readonly givesEtags?: boolean;
-}
-
-/** A running one. */
+/** A running one; whatever is not `readonly` may be replaced at any time. */
 export interface ItemService extends AsyncDisposable {
   /** Its base address, with the version segment. */
   readonly url: string;
   readonly requests: ListRequest[];
-  /** May be replaced at any time. */
   script: Script;
+  /** Else it knows nothing of Idempotency-Key. */
+  honorsKeys: boolean;
+  /** Else its answers have no ETag. */
+  givesEtags: boolean;
   /** Told what was carried out: the id that it was about. */
   onApplied: (request: ListRequest, id: string) => void;
   /** The requests that were no GET, as `POST a`, `PATCH 1` or `DELETE 2`: creates by their title. */
@@ -41,22 +35,20 @@ export interface ItemService extends AsyncDisposable {
 
 const listPath = '/sites/home/lists/tasks/items';
 
-/** Starts one. */
-export async function itemService(options: ItemServiceOptions = {}): Promise<ItemService> {
-  const { honorsKeys = false, givesEtags = true } = options;
+export async function itemService(): Promise<ItemService> {
   const store = memoryStore();
   const handle = listItemService(store, () => Date.now());
   const requests: ListRequest[] = [];
   const apply = async (request: ListRequest): Promise<ServiceResponse> => {
     const { method, path, headers, body } = request;
     const { 'idempotency-key': key, ...others } = headers;
-    const sent = honorsKeys && typeof key === 'string' ? { ...others, 'idempotency-key': key } : others;
+    const sent = service.honorsKeys && typeof key === 'string' ? { ...others, 'idempotency-key': key } : others;
     const answer = await handle({
       ...{ method, path: path.replace(/^\/v1\.0/, ''), headers: plain(sent), body: Buffer.from(body) },
     });
     if (answer.status < 300) service.onApplied(request, request.id ?? idOf(answer));
     const { etag, ...rest } = answer.headers;
-    return etag === undefined || givesEtags ? answer : { ...answer, headers: rest };
+    return etag === undefined || service.givesEtags ? answer : { ...answer, headers: rest };
   };
   const answer = async (incoming: IncomingMessage, response: ServerResponse) => {
     const request = await readRequest(incoming, requests);
@@ -76,7 +68,7 @@ export async function itemService(options: ItemServiceOptions = {}): Promise<Ite
   const service: ItemService = {
     ...listener,
     requests,
-    script: options.script ?? (() => undefined),
+    ...{ script: () => undefined, honorsKeys: false, givesEtags: true },
     onApplied: () => {},
     writes: () =>
       requests

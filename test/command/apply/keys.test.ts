@@ -1,29 +1,25 @@
 /** The idempotency keys of creates are derived from what is created: they need no state, and identify one body each. */
 import { rmSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
-import { applyWorld } from './apply-world.ts';
-import { type ItemService, itemService } from './item-service.ts';
+import { describe, expect } from 'vitest';
+import type { ApplyWorld } from './apply-world.ts';
+import { a, b, test as base, type Fixtures } from './fixtures.ts';
+import type { ItemService } from './item-service.ts';
 
-const [a, b] = [
-  { Title: 'a', Note: 'x' },
-  { Title: 'b', Note: 'y' },
-];
+/** A test with a service that honors keys, and is known to. */
+const test = base.extend<{ readonly honoring: Honoring }>({
+  honoring: async ({ service, world }, use) => {
+    service.honorsKeys = true;
+    const apply = (...words: readonly string[]) => world.apply('--yes', '--idempotency', 'honored', ...words);
+    const loseState = () => {
+      for (const more of ['', '.bak']) rmSync(`${world.statePath}${more}`, { force: true });
+    };
+    await use({ service, world, apply, loseState });
+  },
+});
 
-/** A service that honors keys, and a world in which it is known to. */
-async function honoring() {
-  const service = await itemService({ honorsKeys: true });
-  const world = await applyWorld(service);
-  const apply = (...words: readonly string[]) => world.apply('--yes', '--idempotency', 'honored', ...words);
-  const loseState = () => {
-    for (const more of ['', '.bak']) rmSync(`${world.statePath}${more}`, { force: true });
-  };
-  return {
-    ...{ service, world, apply, loseState },
-    [Symbol.asyncDispose]: async () => {
-      await world[Symbol.asyncDispose]();
-      await service[Symbol.asyncDispose]();
-    },
-  };
+interface Honoring extends Pick<Fixtures, 'service' | 'world'> {
+  readonly apply: ApplyWorld['apply'];
+  readonly loseState: () => void;
 }
 
 /** The keys of creates, by title. */
@@ -36,8 +32,7 @@ function titlesIn({ items }: ItemService) {
   return [...items().values()].map(({ Title }) => Title).sort();
 }
 
-test('a state that is lost leads to the same keys: nothing is doubled', async () => {
-  await using world = await honoring();
+test('a state that is lost leads to the same keys: nothing is doubled', async ({ honoring: world }) => {
   world.world.manifest(a, b);
 
   await world.apply('--init', '--concurrency', '1');
@@ -51,8 +46,7 @@ test('a state that is lost leads to the same keys: nothing is doubled', async ()
   expect(keys[0]?.[1]).toMatch(/^"[a-z2-7]{26}"$/);
 });
 
-test('another body has another key: what was refused is fixed and sent', async () => {
-  await using world = await honoring();
+test('another body has another key: what was refused is fixed and sent', async ({ honoring: world }) => {
   world.world.manifest(a);
   world.service.script = () => ({ status: 400, body: { error: 'no' } });
 
@@ -66,19 +60,19 @@ test('another body has another key: what was refused is fixed and sent', async (
 });
 
 describe('an item that is recreated while the service remembers its key', () => {
-  test.each([
+  test.for<[string, (of: Honoring) => Promise<unknown>]>([
     [
       'was deleted by --prune',
-      async ({ world, apply }: Awaited<ReturnType<typeof honoring>>) => {
+      async ({ world, apply }) => {
         world.manifest(b);
         await apply('--prune');
         world.manifest(a, b);
       },
     ],
-    ['was removed by a person', ({ service }: Awaited<ReturnType<typeof honoring>>) => service.remove('1')],
+    ['was removed by a person', ({ service }) => service.remove('1')],
     [
       'was removed, and left out of the manifest meanwhile',
-      async ({ world, service, apply }: Awaited<ReturnType<typeof honoring>>) => {
+      async ({ world, service, apply }) => {
         await service.remove('1');
         world.manifest(b);
         await apply();
@@ -87,13 +81,12 @@ describe('an item that is recreated while the service remembers its key', () => 
     ],
     [
       'was forgotten and removed',
-      async ({ world, service }: Awaited<ReturnType<typeof honoring>>) => {
+      async ({ world, service }) => {
         await world.state('forget', 'a');
         await service.remove('1');
       },
     ],
-  ])('since it %s: is there again, twice over', async (_, lose) => {
-    await using world = await honoring();
+  ])('since it %s: is there again, twice over', async ([, lose], { honoring: world }) => {
     world.world.manifest(a, b);
     await world.apply('--init', '--concurrency', '1');
 
@@ -106,8 +99,7 @@ describe('an item that is recreated while the service remembers its key', () => 
     expect([first.exitCode, again?.[1], second.exitCode, titlesIn(world.service)]).toEqual([0, a, 0, ['a', 'b']]);
   });
 
-  test('and a state that is lost after that: two applies find it, none doubles it', async () => {
-    await using world = await honoring();
+  test('and a state that is lost after that: two applies find it, none doubles it', async ({ honoring: world }) => {
     world.world.manifest(a);
     await world.apply('--init');
     await world.service.remove('1');
@@ -122,8 +114,7 @@ describe('an item that is recreated while the service remembers its key', () => 
   });
 });
 
-test('a create resolved as not made is sent with another key', async () => {
-  await using world = await honoring();
+test('a create resolved as not made is sent with another key', async ({ honoring: world }) => {
   world.world.manifest(a);
   world.service.script = () => ({ status: 500, body: { error: 'bad day' } });
   const words = ['apply', 'manifest.yaml', '--yes', '--retries', '0'];

@@ -1,8 +1,6 @@
 /** What a manifest may be, and what it may not say (I15). */
 import { describe, expect } from 'vitest';
-import { applyWorld } from './apply-world.ts';
 import { test } from './fixtures.ts';
-import { itemService } from './item-service.ts';
 
 const items = [
   { Title: 'a', Note: 'x, "y"' },
@@ -10,7 +8,7 @@ const items = [
 ];
 
 describe('a manifest is read by its name', () => {
-  test.each([
+  test.for([
     ['manifest.csv', 'Title,Note\na,"x, ""y"""\nb,007\n', ['--key', 'Title']],
     ['manifest.tsv', 'Title\tNote\na\t"x, ""y"""\nb\t007\n', ['--key', 'Title']],
     ['manifest.json', JSON.stringify(items), ['--key', 'Title']],
@@ -24,9 +22,7 @@ describe('a manifest is read by its name', () => {
       ['--input-format', 'yaml'],
     ],
     ['manifest', 'Title;Note\na;"x, ""y"""\nb;007\n', ['--key', 'Title', '--input-format', 'csv', '--delimiter', ';']],
-  ])('%s', async (name, content, flags) => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  ] as const)('%s', async ([name, content, flags], { service, world }) => {
     world.file(name, content);
 
     const { exitCode } = await world.run(['apply', name, ...flags, '--init', '--yes']);
@@ -58,13 +54,11 @@ describe('site, list and key at the top of a manifest', () => {
     expect([exitCode, service.requests[0]?.path]).toEqual([0, '/v1.0/sites/other/lists/things/items']);
   });
 
-  test.each([
+  test.for([
     ['--site', 'home'],
     ['--list', 'tasks'],
     ['--key', 'Name'],
-  ])('%s that says another is 2, nothing sent, no state', async (flag, value) => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  ] as const)('%s that says another is 2, nothing sent, no state', async ([flag, value], { service, world }) => {
     world.file('manifest.yaml', text);
 
     const { exitCode, stderr } = await world.apply(flag, value, '--init', '--yes');
@@ -75,7 +69,7 @@ describe('site, list and key at the top of a manifest', () => {
 });
 
 describe('a manifest that cannot be used is 2: nothing sent, no state', () => {
-  test.each([
+  test.for([
     [
       'I15: a key that stands twice, with both lines',
       'key: Title\nitems:\n- Title: a\n- Title: a\n',
@@ -85,9 +79,7 @@ describe('a manifest that cannot be used is 2: nothing sent, no state', () => {
     ['D: an address', 'baseUrl: https://evil.example\nkey: Title\nitems: []\n', 'unknown member "baseUrl"'],
     ['I01: a list that leads elsewhere', 'list: ..\nkey: Title\nitems: []\n', 'line 1'],
     ['broken YAML, with line and column', 'key: Title\nitems: [\n', 'line'],
-  ])('%s', async (_, content, said) => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  ] as const)('%s', async ([_, content, said], { service, world }) => {
     world.file('manifest.yaml', content);
 
     const { exitCode, stdout, stderr } = await world.apply('--init', '--yes');

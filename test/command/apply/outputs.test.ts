@@ -5,16 +5,12 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { takeLock } from '../../../src/core/lock.ts';
 import { testHost } from '../../support/test-host.ts';
-import { applyWorld } from './apply-world.ts';
 import { test } from './fixtures.ts';
-import { itemService } from './item-service.ts';
 
 const a = { Title: 'a' };
 const isPosix = process.platform !== 'win32';
 
-test.runIf(isPosix)('a state has one lock and one journal, whatever leads to it', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test.runIf(isPosix)('a state has one lock and one journal, whatever leads to it', async ({ service, world }) => {
   world.manifest(a);
   mkdirSync(join(world.path, 'real'));
   symlinkSync('real/x.json', world.statePath);
@@ -101,9 +97,7 @@ test('what cannot be written is found out before anything is read', async ({ ser
   expect(service.requests.length).toBe(sent);
 });
 
-test.runIf(isPosix)('a state is a regular file of a size that can be read', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test.runIf(isPosix)('a state is a regular file of a size that can be read', async ({ service, world }) => {
   world.manifest(a);
   execFileSync('mkfifo', [join(world.path, 'pipe')]);
   truncateSync(world.file('huge', ''), 600_000_000);

@@ -1,10 +1,9 @@
 /** The plan: a diff on a terminal, JSON for scripts, and nothing sent if only the plan was requested. */
 import { describe, expect } from 'vitest';
-import { a, b, changedWorld, test } from './fixtures.ts';
+import { a, b, test } from './fixtures.ts';
 
 describe('--dry-run', () => {
-  test('shows the plan, and sends, asks and keeps nothing', async () => {
-    await using changed = await changedWorld();
+  test('shows the plan, and sends, asks and keeps nothing', async ({ changed }) => {
     const { world, service, writesSince } = changed;
     const state = world.text('manifest.yaml.state.json');
 
@@ -25,8 +24,7 @@ Plan: 1 to create, 1 to update, 1 to delete, 1 unchanged
 `);
   });
 
-  test('-o markdown is for the comment of a pull request, and only for a plan', async () => {
-    await using changed = await changedWorld();
+  test('-o markdown is for the comment of a pull request, and only for a plan', async ({ changed }) => {
     const { world, service, writesSince } = changed;
 
     const { exitCode, stdout } = await world.run(['plan', 'manifest.yaml', '-o', 'markdown']);
@@ -43,8 +41,7 @@ Plan: 1 to create, 1 to update, 1 to delete, 1 unchanged
     expect(refused.stderr).toContain('only a plan can be printed as markdown');
   });
 
-  test('-o json is the plan for machines, in its documented form', async () => {
-    await using changed = await changedWorld();
+  test('-o json is the plan for machines, in its documented form', async ({ changed }) => {
     const { world, service } = changed;
     const { items, lineage, serial } = world.known();
 
@@ -77,17 +74,13 @@ Plan: 1 to create, 1 to update, 1 to delete, 1 unchanged
     });
   });
 
-  test('-q asks the plan', async () => {
-    await using changed = await changedWorld();
-
+  test('-q asks the plan', async ({ changed }) => {
     const { exitCode, stdout } = await changed.world.apply('--dry-run', '-q', 'steps[].key', '-o', 'json');
 
     expect([exitCode, JSON.parse(stdout)]).toEqual([0, ['a', 'd']]);
   });
 
-  test('-o none prints nothing', async () => {
-    await using changed = await changedWorld();
-
+  test('-o none prints nothing', async ({ changed }) => {
     const { exitCode, stdout, stderr } = await changed.world.apply('--dry-run', '-o', 'none');
 
     expect([exitCode, stdout, stderr]).toEqual([0, '', '']);
@@ -120,17 +113,14 @@ Plan: 1 to create, 1 to update, 1 to delete, 1 unchanged
   });
 });
 
-test('the plan of a run that is carried out is shown first', async () => {
-  await using changed = await changedWorld();
-
+test('the plan of a run that is carried out is shown first', async ({ changed }) => {
   const { exitCode, stdout } = await changed.world.apply('--yes');
 
   expect([exitCode, changed.writesSince()]).toEqual([0, 2]);
   expect(stdout).toContain('Plan: 1 to create, 1 to update, 1 unchanged, 1 no longer in the manifest');
 });
 
-test('reports a read that fails, and plans nothing from it', async () => {
-  await using changed = await changedWorld();
+test('reports a read that fails, and plans nothing from it', async ({ changed }) => {
   changed.service.script = ({ method }) => (method === 'GET' ? { status: 403, body: { error: 'no' } } : undefined);
 
   const { exitCode, stdout } = await changed.world.apply('--yes', '--prune');

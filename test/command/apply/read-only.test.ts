@@ -2,14 +2,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { type ApplyWorld, applyWorld } from './apply-world.ts';
-import { test } from './fixtures.ts';
-import { itemService } from './item-service.ts';
-
-const [a, b] = [
-  { Title: 'a', Note: 'x' },
-  { Title: 'b', Note: 'y' },
-];
+import type { ApplyWorld } from './apply-world.ts';
+import { a, b, test } from './fixtures.ts';
 
 /** What the directory holds, by name. */
 function filesOf({ path }: ApplyWorld): ReadonlyMap<string, string> {
@@ -29,9 +23,7 @@ const reading = [
 ] as const;
 
 describe('without write access', () => {
-  test.each(reading)('%s works, and leaves every file as it is', async (_, words, exit) => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test.for(reading)('%s works, and leaves every file as it is', async ([_, words, exit], { world }) => {
     await world.begin(a, b);
     world.manifest({ ...a, Note: 'new' });
     await world.apply('--prune', '--out', 'plan.json');

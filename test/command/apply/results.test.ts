@@ -1,10 +1,8 @@
 /** What `apply` prints on stdout for programs: what came of each step. */
 import { stripVTControlCharacters } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { jsonLines } from '../bulk/bulk-world.ts';
-import { applyWorld } from './apply-world.ts';
-import { a, b, changedWorld } from './fixtures.ts';
-import { itemService } from './item-service.ts';
+import { a, b, test } from './fixtures.ts';
 
 const results = [
   { key: 'a', action: 'update', status: 'done', id: '1' },
@@ -13,16 +11,14 @@ const results = [
 ];
 
 describe('the results of the steps, in their order', () => {
-  test.each([
+  test.for([
     ['jsonl', results.map((result) => `${JSON.stringify(result)}\n`).join('')],
     ['json', `[\n${results.map((result) => `  ${JSON.stringify(result)}`).join(',\n')}\n]\n`],
     ['id', '1\n4\n3\n'],
     ['csv', 'key,action,status,id,error\na,update,done,1,\nd,create,done,4,\nc,delete,done,3,\n'],
     ['none', ''],
     ['pretty', /\nPlan: [^\n]*\nupdated "a": id 1\ncreated "d": id 4\ndeleted "c": id 3\n$/],
-  ])('-o %s', async (format, expected) => {
-    await using changed = await changedWorld();
-
+  ] as const)('-o %s', async ([format, expected], { changed }) => {
     const { exitCode, stdout, stderr } = await changed.world.apply('--yes', '--prune', '-o', format);
 
     expect(exitCode).toBe(0);
@@ -36,16 +32,13 @@ describe('the results of the steps, in their order', () => {
     );
   });
 
-  test('-q asks them', async () => {
-    await using changed = await changedWorld();
-
+  test('-q asks them', async ({ changed }) => {
     const { stdout } = await changed.world.apply('--yes', '--prune', '-q', '[].key');
 
     expect(stdout).toBe('a\nd\nc\n');
   });
 
-  test('of a saved plan as well', async () => {
-    await using changed = await changedWorld();
+  test('of a saved plan as well', async ({ changed }) => {
     await changed.world.apply('--prune', '--out', 'plan.json');
 
     const { stdout } = await changed.world.run(['apply', 'plan.json', '-o', 'jsonl']);
@@ -53,13 +46,11 @@ describe('the results of the steps, in their order', () => {
     expect(jsonLines(stdout)).toEqual(results);
   });
 
-  test.each([
+  test.for([
     ['json', '[]\n'],
     ['jsonl', ''],
     ['csv', 'key,action,status,id,error\n'],
-  ])('are none where nothing is to do: -o %s', async (format, expected) => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  ] as const)('are none where nothing is to do: -o %s', async ([format, expected], { world }) => {
     await world.begin(a);
 
     const { exitCode, stdout, stderr } = await world.apply('-o', format);
@@ -67,8 +58,7 @@ describe('the results of the steps, in their order', () => {
     expect([exitCode, stdout, stderr]).toEqual([0, expected, '']);
   });
 
-  test('a failed step has its error; the run exits with 9 and stdout is not a plan', async () => {
-    await using changed = await changedWorld();
+  test('a failed step has its error; the run exits with 9 and stdout is not a plan', async ({ changed }) => {
     const { world, service } = changed;
     service.script = ({ method }) => (method === 'POST' ? { status: 400, body: { error: 'no' } } : undefined);
 
@@ -82,42 +72,44 @@ describe('the results of the steps, in their order', () => {
   });
 });
 
-test.each([
+test.for([
   ['json', 'y\n', 0],
   ['none', 'n\n', 2],
-])('with -o %s on a terminal prints the plan on stderr before the prompt', async (format, typed, exit) => {
-  await using changed = await changedWorld();
+] as const)(
+  'with -o %s on a terminal prints the plan on stderr before the prompt',
+  async ([format, typed, exit], { changed }) => {
+    const { exitCode, stdout, stderr } = await changed.world.answering(['apply', 'manifest.yaml', '-o', format], typed);
 
-  const { exitCode, stdout, stderr } = await changed.world.answering(['apply', 'manifest.yaml', '-o', format], typed);
-
-  expect(exitCode).toBe(exit);
-  const lines = stripVTControlCharacters(stderr);
-  expect(lines.indexOf('Note: x → new')).toBeGreaterThan(-1);
-  expect(lines.indexOf('Note: x → new')).toBeLessThan(lines.indexOf('Create 1'));
-  expect(stdout).not.toContain('x → new');
-});
+    expect(exitCode).toBe(exit);
+    const lines = stripVTControlCharacters(stderr);
+    expect(lines.indexOf('Note: x → new')).toBeGreaterThan(-1);
+    expect(lines.indexOf('Note: x → new')).toBeLessThan(lines.indexOf('Create 1'));
+    expect(stdout).not.toContain('x → new');
+  },
+);
 
 describe('a key in doubt', () => {
-  test.each([['pretty'], ['jsonl']])('is 8 and named, also where another step is refused (-o %s)', async (format) => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
-    world.manifest(a, b);
-    service.script = ({ method, fields }) =>
-      method === 'POST' ? { status: fields['Title'] === 'a' ? 500 : 400, body: { error: 'no' } } : undefined;
-    const words = ['--yes', '--retries', '0', '--concurrency', '1', '-o', format];
+  test.for([['pretty'], ['jsonl']] as const)(
+    'is 8 and named, also where another step is refused (-o %s)',
+    async ([format], { service, world }) => {
+      world.manifest(a, b);
+      service.script = ({ method, fields }) =>
+        method === 'POST' ? { status: fields['Title'] === 'a' ? 500 : 400, body: { error: 'no' } } : undefined;
+      const words = ['--yes', '--retries', '0', '--concurrency', '1', '-o', format];
 
-    const first = await world.apply('--init', ...words);
-    const second = await world.apply(...words);
-    const third = await world.apply(...words, '--rejects', 'rejects.jsonl');
+      const first = await world.apply('--init', ...words);
+      const second = await world.apply(...words);
+      const third = await world.apply(...words, '--rejects', 'rejects.jsonl');
 
-    expect([first.exitCode, second.exitCode, third.exitCode]).toEqual([8, 8, 8]);
-    for (const { stderr } of [first, second, third]) expect(stderr.replaceAll('\\', '')).toContain('"a" in doubt');
-    expect(third.stderr).toContain('listctl state resolve manifest.yaml');
-    expect(jsonLines(world.text('rejects.jsonl'))).toMatchObject([{ key: 'b', action: 'create' }]);
-    if (format !== 'jsonl') return;
-    expect(jsonLines(third.stdout)).toMatchObject([
-      { key: 'a', action: 'create', status: 'in-doubt', error: { kind: 'in-doubt' } },
-      { key: 'b', action: 'create', status: 'failed', error: { kind: 'refused' } },
-    ]);
-  });
+      expect([first.exitCode, second.exitCode, third.exitCode]).toEqual([8, 8, 8]);
+      for (const { stderr } of [first, second, third]) expect(stderr.replaceAll('\\', '')).toContain('"a" in doubt');
+      expect(third.stderr).toContain('listctl state resolve manifest.yaml');
+      expect(jsonLines(world.text('rejects.jsonl'))).toMatchObject([{ key: 'b', action: 'create' }]);
+      if (format !== 'jsonl') return;
+      expect(jsonLines(third.stdout)).toMatchObject([
+        { key: 'a', action: 'create', status: 'in-doubt', error: { kind: 'in-doubt' } },
+        { key: 'b', action: 'create', status: 'failed', error: { kind: 'refused' } },
+      ]);
+    },
+  );
 });

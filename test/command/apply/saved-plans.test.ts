@@ -1,15 +1,9 @@
 /** `--out plan.json`, and `apply plan.json`: exactly that, or nothing. */
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect } from 'vitest';
-import { type ApplyWorld, applyWorld } from './apply-world.ts';
-import { test } from './fixtures.ts';
-import { type ItemService, itemService } from './item-service.ts';
-
-const [a, b, c] = [
-  { Title: 'a', Note: 'x' },
-  { Title: 'b', Note: 'y' },
-  { Title: 'c', Note: 'z' },
-];
+import type { ApplyWorld } from './apply-world.ts';
+import { a, b, c, test } from './fixtures.ts';
+import type { ItemService } from './item-service.ts';
 
 /** A list of three, and a saved plan that updates one, creates one and deletes one. */
 async function plan(service: ItemService, world: ApplyWorld, ...more: readonly string[]): Promise<void> {
@@ -93,7 +87,7 @@ describe('a saved plan', () => {
 });
 
 describe('is refused where anything moved: 5, nothing sent', () => {
-  test.each<[string, (service: ItemService, world: ApplyWorld) => unknown, string]>([
+  test.for<[string, (service: ItemService, world: ApplyWorld) => unknown, string]>([
     [
       'the manifest',
       (_, world) => world.manifest({ ...a, Note: 'another' }, b, { Title: 'd' }),
@@ -120,9 +114,7 @@ describe('is refused where anything moved: 5, nothing sent', () => {
       '"b" (item 2) was changed and 1 more\n',
     ],
     ['the state', (_, world) => world.apply('--yes'), 'the state is at version 4, the plan was made at version 2'],
-  ])('%s', async (_, move, message) => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  ])('%s', async ([_, move, message], { service, world }) => {
     await plan(service, world);
     await move(service, world);
     const [state, sent] = [world.text('manifest.yaml.state.json'), service.writes().length];
@@ -142,7 +134,7 @@ describe('is refused where anything moved: 5, nothing sent', () => {
 });
 
 describe('D: one that was tampered with', () => {
-  test.each<[string, (text: string) => string, number]>([
+  test.for<[string, (text: string) => string, number]>([
     ['another id to delete', (text) => text.replace('"id":"3"', '"id":"2"'), 5],
     ['another value', (text) => text.replace('"Note":"new"', '"Note":"evil"'), 5],
     ['an id that is a path', (text) => text.replace('"id":"3"', '"id":".."'), 10],
@@ -151,9 +143,7 @@ describe('D: one that was tampered with', () => {
     ['a newer version', (text) => text.replace('"version":1', '"version":2'), 10],
     ['cut off', (text) => text.slice(0, -20), 10],
     ['another member', (text) => text.replace('"key":', '"token":"x","key":'), 10],
-  ])('%s: nothing sent', async (_, tamper, exit) => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  ])('%s: nothing sent', async ([_, tamper, exit], { service, world }) => {
     await plan(service, world);
     world.file('plan.json', tamper(world.text('plan.json')));
 

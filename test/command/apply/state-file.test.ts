@@ -4,16 +4,10 @@
  */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { filesWith, newCanary } from '../../support/canary.ts';
 import { writeJournal } from '../runs-world.ts';
-import { applyWorld } from './apply-world.ts';
-import { itemService } from './item-service.ts';
-
-const [a, b] = [
-  { Title: 'a', Note: 'x' },
-  { Title: 'b', Note: 'y' },
-];
+import { a, b, test } from './fixtures.ts';
 
 /** The commands that work with a state. */
 const commands = [
@@ -26,9 +20,7 @@ const commands = [
 ];
 
 describe('P17: a state of another list is 10: nothing sent, left as it is', () => {
-  test.each(commands)('%s %s %s %s', async (...words) => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test.for(commands)('%s %s %s %s', async (words, { service, world }) => {
     await world.begin(a);
     const [state, sent] = [world.text('manifest.yaml.state.json'), service.requests.length];
 
@@ -49,9 +41,7 @@ describe('P12: a state that cannot be read is 10: nothing sent, left byte by byt
     ['D: an id that is a path', (text) => text.replace('"id":"2"', '"id":".."')],
     ['a newer version', (text) => text.replace('"version":1', '"version":2')],
   ];
-  test.each(damages)('%s', async (_, damage) => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test.for(damages)('%s', async ([_, damage], { service, world }) => {
     await world.begin(a, b);
     const damaged = damage(world.text('manifest.yaml.state.json'));
     world.file('manifest.yaml.state.json', damaged);
@@ -64,9 +54,7 @@ describe('P12: a state that cannot be read is 10: nothing sent, left byte by byt
     }
   });
 
-  test('the version before is named', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('the version before is named', async ({ world }) => {
     await world.begin(a);
     world.manifest(a, b);
     await world.apply('--yes');
@@ -79,9 +67,7 @@ describe('P12: a state that cannot be read is 10: nothing sent, left byte by byt
   });
 });
 
-test('P17: an older version of the state is 10: what was created since would be made again', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test('P17: an older state is 10: what was created since would be made again', async ({ service, world }) => {
   await world.begin(a);
   const old = world.text('manifest.yaml.state.json');
   world.manifest(a, b);
@@ -97,9 +83,7 @@ test('P17: an older version of the state is 10: what was created since would be 
   expect(stderr).toContain('is outdated: its serial is');
 });
 
-test('another key field is 2', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test('another key field is 2', async ({ service, world }) => {
   await world.begin(a);
   world.file('manifest.yaml', JSON.stringify({ key: 'Note', items: [a] }));
 
@@ -109,9 +93,9 @@ test('another key field is 2', async () => {
   expect(stderr).toContain('"Title"');
 });
 
-test('the serial grows with each version, the lineage stays, and nothing else is left in the directory', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test('the serial grows with each version, the lineage stays, and nothing else is left in the directory', async ({
+  world,
+}) => {
   await world.begin(a);
   const first = world.known();
   world.manifest(a, b);
@@ -127,9 +111,7 @@ test('the serial grows with each version, the lineage stays, and nothing else is
   ]);
 });
 
-test('a missing state file with the journal of its run beside it is 10, with or without --init', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test('a missing state with the journal of its run beside it is 10, with --init too', async ({ service, world }) => {
   world.manifest(a);
   service.script = () => {
     // Somebody removes the state in the middle of its run.
@@ -147,9 +129,7 @@ test('a missing state file with the journal of its run beside it is 10, with or 
 });
 
 describe('a state whose run has lost its journal is 10, since what was created is unknown', () => {
-  test('at the end of that run, and ever after', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('at the end of that run, and ever after', async ({ service, world }) => {
     world.manifest(a);
     service.script = () => {
       rmSync(`${world.statePath}.journal`);
@@ -165,9 +145,7 @@ describe('a state whose run has lost its journal is 10, since what was created i
   });
 });
 
-test('a journal whose state was never written has sent nothing: it does not block the next run', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test('a journal whose state was never written does not block the next run', async ({ service, world }) => {
   world.manifest(a);
   const unsent = { header: { action: 'apply' as const }, rows: 1, groups: [] };
   await writeJournal(unsent, world.runs, `${world.statePath}.journal`);
@@ -177,11 +155,9 @@ test('a journal whose state was never written has sent nothing: it does not bloc
   expect([exitCode, service.writes()]).toEqual([0, ['POST a']]);
 });
 
-test('D: the token is in no state, journal, plan, rejects, stdout or stderr, whatever the service repeats', async () => {
+test('D: the token is in no file, stdout or stderr, whatever the service repeats', async ({ service, world }) => {
   const canary = newCanary();
   const body = { error: { code: `code-${canary}`, message: `you sent ${canary}` } };
-  await using service = await itemService();
-  await using world = await applyWorld(service);
   const env = { LISTCTL_TOKEN: canary };
   world.manifest(a, b, { Title: 'c' }, { Title: 'd' });
   service.script = ({ fields }) => {

@@ -1,10 +1,9 @@
 /** `--target KEY`: only these keys are planned. */
 import { describe, expect } from 'vitest';
-import { a, b, changedWorld, test } from './fixtures.ts';
+import { a, b, test } from './fixtures.ts';
 
 describe('--target', () => {
-  test('plans, reads and sends only the named keys', async () => {
-    await using changed = await changedWorld();
+  test('plans, reads and sends only the named keys', async ({ changed }) => {
     const { world, service } = changed;
     await service.change('2', { Note: 'of somebody' });
     const before = service.requests.length;
@@ -18,8 +17,7 @@ describe('--target', () => {
     expect(Object.keys(world.known().items)).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  test('with --prune deletes only the named keys', async () => {
-    await using changed = await changedWorld();
+  test('with --prune deletes only the named keys', async ({ changed }) => {
     const { world, service } = changed;
 
     const kept = await world.apply('--yes', '--target', 'c');
@@ -39,11 +37,10 @@ describe('--target', () => {
     expect((await world.apply('--yes')).exitCode).toBe(8);
   });
 
-  test.each([
+  test.for([
     ['A', 'did you mean "a"?; nothing was sent'],
     ['elsewhere', 'nothing was sent'],
-  ])('%s is in neither manifest nor state: 2', async (key, hint) => {
-    await using changed = await changedWorld();
+  ] as const)('%s is in neither manifest nor state: 2', async ([key, hint], { changed }) => {
     const before = changed.service.requests.length;
 
     const { exitCode, stderr } = await changed.world.apply('--yes', '--target', 'a', '--target', key);
@@ -52,8 +49,7 @@ describe('--target', () => {
     expect(stderr).toBe(`listctl: --target "${key}" is in neither the manifest nor the state\n  ${hint}\n`);
   });
 
-  test('is part of a saved plan', async () => {
-    await using changed = await changedWorld();
+  test('is part of a saved plan', async ({ changed }) => {
     const { world, service } = changed;
     await world.apply('--target', 'a', '--out', 'plan.json');
     await service.change('2', { Note: 'of somebody' });
@@ -70,8 +66,7 @@ describe('--target', () => {
   });
 });
 
-test.each(['plan', 'diff'])('%s is apply --dry-run', async (verb) => {
-  await using changed = await changedWorld();
+test.for(['plan', 'diff'])('%s is apply --dry-run', async (verb, { changed }) => {
   const { world } = changed;
   const words = ['manifest.yaml', '--prune', '--detailed-exitcode', '--out', 'plan.json'];
 

@@ -1,17 +1,8 @@
 /** `listctl state export`: the manifest, written back from what the service has. */
 import { expect } from 'vitest';
-import { test } from '../apply/fixtures.ts';
+import { a, b, c, test } from '../apply/fixtures.ts';
 
-const [a, b, c] = [
-  { Title: 'a', Note: 'x' },
-  { Title: 'b', Note: 'y' },
-  { Title: 'c', Note: 'z' },
-];
-
-test('writes a manifest: the current values of the fields that the manifest names, without missing items', async ({
-  service,
-  world,
-}) => {
+test('writes the current values of the managed fields, without missing items', async ({ service, world }) => {
   await world.begin(a, b, c);
   await service.change('1', { Note: 'changed', Other: 'of somebody' });
   await service.remove('2');

@@ -1,19 +1,10 @@
 /** Items imported, and no longer managed (issue 6). */
 import { describe, expect } from 'vitest';
-import { applyWorld } from '../apply/apply-world.ts';
-import { test } from '../apply/fixtures.ts';
-import { itemService } from '../apply/item-service.ts';
-
-const [a, b] = [
-  { Title: 'a', Note: 'x' },
-  { Title: 'b', Note: 'y' },
-];
+import { a, b, test } from '../apply/fixtures.ts';
 
 describe('state import', () => {
-  test('takes over an item that is there: no second one is made, and what differs is updated', async () => {
-    await using service = await itemService();
+  test('takes over an item: no second one is made, and what differs is updated', async ({ service, world }) => {
     const id = await service.add({ Title: 'b', Note: 'old', Other: 'kept' });
-    await using world = await applyWorld(service);
     world.manifest(a, b);
 
     const { exitCode, stderr } = await world.state('import', `b=${id}`);
@@ -24,10 +15,8 @@ describe('state import', () => {
     expect(service.items().get('1')).toEqual({ ...b, Other: 'kept' });
   });
 
-  test('creates a missing state file, so that apply needs no --init', async () => {
-    await using service = await itemService();
+  test('creates a missing state file, so that apply needs no --init', async ({ service, world }) => {
     await service.add(a);
-    await using world = await applyWorld(service);
     world.manifest(a);
 
     await world.state('import', 'a=1');
@@ -44,10 +33,8 @@ describe('state import', () => {
     expect([exitCode, world.known().items['a']?.id]).toEqual([0, '1']);
   });
 
-  test('a key may hold "="', async () => {
-    await using service = await itemService();
+  test('a key may hold "="', async ({ service, world }) => {
     await service.add({ Title: 'x=y' });
-    await using world = await applyWorld(service);
     world.manifest({ Title: 'x=y' });
 
     const { exitCode } = await world.state('import', 'x=y=1');
@@ -55,7 +42,7 @@ describe('state import', () => {
     expect([exitCode, world.known().items['x=y']?.id]).toEqual([0, '1']);
   });
 
-  test.each([
+  test.for([
     ['an item that is not there', 'b=9', 4],
     ['a key that the manifest does not have', 'c=1', 2],
     ['a key that is known by another id', 'a=2', 2],
@@ -63,9 +50,7 @@ describe('state import', () => {
     ['no id', 'b', 2],
     ['neither a key nor a file', '--force', 2],
     ['an id that is a path', 'b=..', 2],
-  ])('%s is refused, and the state left as it is', async (_, word, exit) => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  ] as const)('%s is refused, and the state left as it is', async ([_, word, exit], { service, world }) => {
     await world.begin(a);
     await service.add(b);
     world.manifest(a, b);
@@ -88,14 +73,12 @@ describe('state import', () => {
 describe('state import --from', () => {
   const c = { Title: 'c', Note: 'z' };
 
-  test.each([
+  test.for([
     ['ids.csv', 'key,id,more\na,1,\n"b",2,x\n'],
     ['ids.jsonl', '{"key":"a","id":"1"}\n{"id":"2","key":"b","status":"done"}\n'],
     ['ids.json', '[{"key":"a","id":1},{"key":"b","id":2}]'],
-  ])('takes over every row of %s with one write of the state', async (name, text) => {
-    await using service = await itemService();
+  ] as const)('takes over every row of %s with one write of the state', async ([name, text], { service, world }) => {
     for (const item of [a, b]) await service.add(item);
-    await using world = await applyWorld(service);
     world.manifest(a, b);
     world.file(name, text);
 
@@ -117,7 +100,7 @@ describe('state import --from', () => {
     expect([exitCode, JSON.parse(world.text('new.json')).items]).toEqual([0, before]);
   });
 
-  test.each([
+  test.for([
     ['a missing item', 'key,id\na,1\nb,9\n', 4, 'line 3: list "tasks" of site "home" has no item "9"'],
     ['no id', 'key,id\na,1\nb,\n', 2, 'line 3, column 2: no id'],
     ['no key', 'key,id\na,1\n,2\n', 2, 'line 3: no key'],
@@ -128,10 +111,8 @@ describe('state import --from', () => {
     ['ids that are swapped', 'key,id\na,2\nb,1\n', 5, 'line 2: item "2" has the Title "b", not "a"'],
     ['no row', 'key,id\n', 2, 'ids.csv has no rows'],
     ['no such column', 'name,id\na,1\n', 2, 'no key'],
-  ])('%s: nothing is imported', async (_, text, exit, message) => {
-    await using service = await itemService();
+  ] as const)('%s: nothing is imported', async ([_, text, exit, message], { service, world }) => {
     for (const item of [a, b, c]) await service.add(item);
-    await using world = await applyWorld(service);
     world.manifest(a, b, c);
     await world.state('import', 'c=3');
     const state = world.text('manifest.yaml.state.json');
