@@ -4,10 +4,9 @@ import { whyNoMount } from '../support/small-disk.ts';
 import { largeRowsScenarios, rowsScenarios } from '../torture/rows-scenarios.ts';
 import type { Scenario } from '../torture/scenario.ts';
 import { settingsScenarios } from '../torture/settings-scenarios.ts';
-import { tortureOnSmallDisk } from '../torture/small-disk.ts';
 import { stateScenarios } from '../torture/state-scenarios.ts';
 import { whyNoStrace } from '../torture/strace.ts';
-import { torture } from '../torture/torture.ts';
+import { torture, tortureOnSmallDisk } from '../torture/torture.ts';
 
 const [noStrace, noMount] = [whyNoStrace(), whyNoMount()];
 

@@ -1,13 +1,10 @@
 /** One job of a round: its sessions, one after the other, killed now and then, until there is nothing more to do. */
-
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { ServedDirectory } from '../support/served-directory.ts';
 import type { Client, RunRecorded, SessionPlace } from './client.ts';
-import { carryOutKill } from './kill.ts';
-import { type KillPlan, planKill, type RunTime } from './kill-plan.ts';
+import type { Wire } from './fault-proxy.ts';
+import { carryOutKill, type KillPlan, planKill, type RunTime } from './kills.ts';
 import { holdsDoubt } from './modes.ts';
-import { sumOf } from './sum-of.ts';
-import type { Wire } from './wire.ts';
 
 /** What an act is made of. */
 export interface ActOptions {
@@ -126,4 +123,17 @@ function printedIn(stdout: string): ReadonlyMap<number, string> {
     if (status === 'done') printed.set(Number(row), String(id));
   }
   return printed;
+}
+
+export function sumOf<T extends object>(one: T, other: T): T {
+  const sums: Record<string, number> = {};
+  for (const [name, count] of [...Object.entries(one), ...Object.entries(other)]) {
+    sums[name] = (sums[name] ?? 0) + count;
+  }
+  return sums as T;
+}
+
+/** The same for maps. */
+export function sumOfMaps(one: ReadonlyMap<string, number>, other: ReadonlyMap<string, number>) {
+  return new Map(Object.entries(sumOf(Object.fromEntries(one), Object.fromEntries(other))));
 }

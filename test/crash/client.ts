@@ -12,8 +12,8 @@ import { bootId } from '../../src/bulk/record.ts';
 import type { ServiceKind } from '../../src/settings/setting.ts';
 import { listctl, testNode } from '../support/listctl.ts';
 import { token } from '../support/served-directory.ts';
+import type { ProxiedRequest } from './fault-proxy.ts';
 import type { Job } from './modes.ts';
-import type { ProxiedRequest } from './wire.ts';
 
 /** Where a session works. */
 export interface SessionPlace {

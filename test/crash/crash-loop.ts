@@ -5,13 +5,12 @@ import { join } from 'node:path';
 import type { ServiceKind } from '../../src/settings/setting.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { serveDirectory } from '../support/served-directory.ts';
-import type { Kills } from './act.ts';
+import { type Kills, sumOf, sumOfMaps } from './act.ts';
 import type { Client } from './client.ts';
 import type { RoundCounts } from './invariants.ts';
-import type { RunTime } from './kill-plan.ts';
+import type { RunTime } from './kills.ts';
 import { columnsOf, isApplyMode, type ModeName, modesFor } from './modes.ts';
 import { noRound, type RoundEnd, type RoundOptions, runRound } from './round.ts';
-import { sumOf, sumOfMaps } from './sum-of.ts';
 
 /** What a loop is asked for. */
 export interface LoopOptions {

@@ -1,9 +1,9 @@
 /** What must hold when a run that was killed again and again has come to its end (docs/faults.md#invariants). */
 import type { RowState } from '../../src/bulk/journal-read.ts';
 import type { StateSeen } from './client.ts';
+import type { ProxiedRequest } from './fault-proxy.ts';
 import { isSame, type TextFields } from './list-contents.ts';
 import { holdsDoubt, type Job } from './modes.ts';
-import type { ProxiedRequest } from './wire.ts';
 
 /** What is known at the end of a round. */
 export interface RoundFacts {

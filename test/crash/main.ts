@@ -9,10 +9,10 @@
  */
 import process, { argv, stdout } from 'node:process';
 import { parseArgs } from 'node:util';
+import { sumOf, sumOfMaps } from './act.ts';
 import { naiveClient } from './client.ts';
 import { crashLoop, type LoopEnd } from './crash-loop.ts';
 import { type ModeName, modeNames, modesFor } from './modes.ts';
-import { sumOf, sumOfMaps } from './sum-of.ts';
 
 const { values } = parseArgs({
   args: argv.slice(2),

@@ -1,4 +1,7 @@
-/** What the loop does with rows: each mode is a verb, an input, and what the list must hold in the end. */
+/**
+ * What the loop does: each mode is a verb, an input, and what the list must hold in the end. With `apply` a manifest makes
+ * items; then another one changes, prunes and adds some.
+ */
 import type { ServiceKind } from '../../src/settings/setting.ts';
 import type { ListContents, TextFields } from './list-contents.ts';
 
@@ -144,4 +147,57 @@ function csvOf(rows: readonly InputRow[]): string {
   const cells = rows.map(({ id, fields }) => ({ ...(id === undefined ? {} : { id }), ...fields }));
   const lines = [Object.keys(cells[0] ?? {}), ...cells.map((row) => Object.values(row))];
   return lines.map((line) => `${line.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',')}\n`).join('');
+}
+
+/**
+ * The job of a first manifest, in a list with an unmanaged item that looks like one of the manifest's. With Microsoft Graph
+ * `apply` would import that, so that it has no key.
+ */
+export async function makeFirstManifest(
+  mode: Job['mode'],
+  count: number,
+  list: ListContents,
+  kind: ServiceKind,
+): Promise<Job> {
+  const foreign: TextFields = { ...(kind === 'graph' ? {} : { Row: '1' }), Note: 'of somebody' };
+  const [id = ''] = await list.add([foreign]);
+  const rows = numbered(1, count).map((number) => itemOf(undefined, itemFields(number, 'first')));
+  return { ...applyJob(mode, rows), bystanders: new Map([[id, foreign]]), idMax: 1 };
+}
+
+/**
+ * The job of the manifest after it: of three items one is pruned, and every other one of those that stay is changed; some
+ * are new.
+ *
+ * @param first the job before
+ * @param ids what that made, by the row's number
+ */
+export function makeSecondManifest(first: Job, ids: ReadonlyMap<number, string>): Job {
+  const old = first.rows.map(({ becomes }, at) => {
+    const id = ids.get(at + 1);
+    if (at % 3 === 0) return { id, fields: {}, becomes: undefined };
+    return itemOf(id, at % 2 === 0 && becomes !== undefined ? becomes : itemFields(at + 1, 'second'));
+  });
+  const added = numbered(old.length + 1, old.length + 10).map((number) => itemOf(undefined, itemFields(number, 'new')));
+  return { ...applyJob(first.mode, [...old, ...added]), bystanders: first.bystanders, idMax: first.idMax };
+}
+
+function applyJob(mode: Job['mode'], rows: readonly InputRow[]): Pick<Job, 'mode' | 'words' | 'files' | 'rows'> {
+  const items = rows.flatMap(({ becomes }) => (becomes === undefined ? [] : [becomes]));
+  const keyed = mode === 'apply-keyed' ? ['--idempotency', 'honored'] : [];
+  const words = ['apply', 'manifest.json', '--prune', '--yes', ...keyed];
+  return { mode, words, rows, files: { 'manifest.json': JSON.stringify({ key: 'Row', items }) } };
+}
+
+function itemOf(id: string | undefined, fields: TextFields): InputRow {
+  return { id, fields, becomes: fields };
+}
+
+/** The key among them is the row's number. */
+function itemFields(number: number, note: string): TextFields {
+  return { Row: String(number), Note: note, Kept: 'x' };
+}
+
+function numbered(from: number, to: number): readonly number[] {
+  return Array.from({ length: to - from + 1 }, (_, at) => from + at);
 }

@@ -5,18 +5,24 @@ import type { ServiceKind } from '../../src/settings/setting.ts';
 import { listctl } from '../support/listctl.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { ServedDirectory } from '../support/served-directory.ts';
-import { type Kills, runAct } from './act.ts';
+import { type Kills, runAct, sumOf, sumOfMaps } from './act.ts';
 import { applyClient, settleManifest } from './apply-client.ts';
-import { makeFirstManifest, makeSecondManifest } from './apply-jobs.ts';
 import { type Client, environmentOf, listctlClient, type RunRecorded, type SessionPlace } from './client.ts';
-import { faultProxy } from './fault-proxy.ts';
+import { faultProxy, type Wire } from './fault-proxy.ts';
 import { type Judgment, judge, type RoundFacts } from './invariants.ts';
-import type { RunTime } from './kill-plan.ts';
+import type { RunTime } from './kills.ts';
 import { judgeLedger, markOf } from './ledger.ts';
 import { type ListContents, listContents, type TextFields } from './list-contents.ts';
-import { holdsDoubt, isApplyMode, type Job, type ModeName, makeJob, type RowModeName } from './modes.ts';
-import { sumOf, sumOfMaps } from './sum-of.ts';
-import type { Wire } from './wire.ts';
+import {
+  holdsDoubt,
+  isApplyMode,
+  type Job,
+  type ModeName,
+  makeFirstManifest,
+  makeJob,
+  makeSecondManifest,
+  type RowModeName,
+} from './modes.ts';
 import { startWriters, type Writers } from './writers.ts';
 
 /** What a round is made of. */

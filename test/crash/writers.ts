@@ -4,9 +4,9 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { pick, type SeededRandom } from '../support/seeded-random.ts';
 import { type ServedDirectory, token } from '../support/served-directory.ts';
+import { type Wire, writeCount } from './fault-proxy.ts';
 import type { Ledger, WrittenItem } from './ledger.ts';
 import type { TextFields } from './list-contents.ts';
-import { type Wire, writeCount } from './wire.ts';
 
 /** Writers at work: for who runs beside them, a wire without faults straight into the service's directory. */
 export interface Writers extends Wire {

@@ -9,12 +9,11 @@ import process, { argv, stdout } from 'node:process';
 import { parseArgs } from 'node:util';
 import { whyNoMount } from '../support/small-disk.ts';
 import { largeRowsScenarios, rowsScenarios } from './rows-scenarios.ts';
+import type { TortureEnd } from './scenario.ts';
 import { settingsScenarios } from './settings-scenarios.ts';
-import { tortureOnSmallDisk } from './small-disk.ts';
 import { stateScenarios } from './state-scenarios.ts';
 import { whyNoStrace } from './strace.ts';
-import type { TortureEnd } from './tally.ts';
-import { torture } from './torture.ts';
+import { torture, tortureOnSmallDisk } from './torture.ts';
 
 const { values } = parseArgs({
   args: argv.slice(2),

@@ -1,6 +1,8 @@
-/** When a session of a run is killed, and which process. */
-
+/** When a session of a run is killed, and which process; and the kill itself: SIGKILL. */
 import { pick, type SeededRandom } from '../support/seeded-random.ts';
+import type { ServedDirectory } from '../support/served-directory.ts';
+import type { ClientProcess } from './client.ts';
+import type { Wire } from './fault-proxy.ts';
 import type { ModeName } from './modes.ts';
 
 /** A kill; `both` are killed at the same moment, `service-first` the client while the service is down or just back. */
@@ -64,4 +66,31 @@ export function planKill({ mode, time, left, writes }: SessionAhead, random: See
       ? { ms: moment * tookMs }
       : { writes: 1 + Math.floor(moment * writes), thenMs: later * oneWriteMs };
   return { kind, at, laterMs: later * tookMs };
+}
+
+/** Kills whom the plan says, unless the session is at its end before; gives how often the service was killed. */
+export async function carryOutKill(
+  { kind, at, laterMs }: KillPlan,
+  running: ClientProcess,
+  { service, wire }: { readonly service: ServedDirectory; readonly wire: Wire },
+): Promise<number> {
+  let hasEnded = false;
+  const ended = running.finally(() => {
+    hasEnded = true;
+  });
+  const moment = 'ms' in at ? sleep(at.ms) : wire.writesCame(at.writes).then(() => sleep(at.thenMs));
+  await Promise.race([moment, ended]);
+  if (hasEnded) return 0;
+  if (kind === 'client' || kind === 'both') running.kill('SIGKILL');
+  if (kind === 'client') return 0;
+  await Promise.all([service.kill(), wire.goDown()]);
+  const killed = kind === 'service-first' ? sleep(laterMs).then(() => running.kill('SIGKILL')) : undefined;
+  await service.start();
+  await wire.comeUp();
+  await killed;
+  return 1;
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
