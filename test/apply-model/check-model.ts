@@ -8,12 +8,10 @@ import type { Run } from '../support/test-host.ts';
 import { ModelWorld } from './model-world.ts';
 import { type Call, type Move, manifests, moves } from './moves.ts';
 
-/** How much is tried. */
 export interface ModelOptions {
   readonly runs: number;
   /** Chance begins with this number; undefined for any. */
   readonly seed?: number | undefined;
-  /** Told after each run. */
   readonly onRun?: () => void;
 }
 

@@ -10,7 +10,6 @@ import type { ListRequest, Script } from '../command/bulk/list-service.ts';
 import { type Run, run } from '../support/test-host.ts';
 import type { Call, Crash, Fate, ManifestItem } from './moves.ts';
 
-/** How the service is. */
 export interface ServiceKind {
   readonly honorsKeys: boolean;
   readonly givesEtags: boolean;
@@ -26,7 +25,6 @@ export class ModelWorld {
   readonly service: ItemService;
   /** Of the items that are the manifest's own, the key of each by its id. */
   readonly owned = new Map<string, string>();
-  /** What must not be, and was. */
   readonly broken: string[] = [];
   /** By idempotency key, the id that was made. */
   readonly made = new Map<string, string>();

@@ -16,7 +16,6 @@ export interface Crash {
   readonly nth: number;
 }
 
-/** One call of `apply`. */
 export interface Call {
   readonly prunes: boolean;
   readonly refreshes: boolean;
@@ -30,7 +29,6 @@ export interface Call {
   readonly crash: Crash | undefined;
 }
 
-/** What happens next. */
 export type Move =
   | { readonly kind: 'edit'; readonly manifest: readonly ManifestItem[] }
   | { readonly kind: 'apply'; readonly call: Call }
@@ -43,7 +41,6 @@ export type Move =
 const keys = ['a', 'b', 'c', 'd', '__proto__', 'new\nline', 'x=1', '\u2028"\\'] as const;
 const values = ['"x"', '"007"', '1', '1.0', '12345678901234567890', 'null', 'true', '{"n":[1,{"m":null}]}', '""'];
 
-/** Any manifest. */
 export const manifests: fc.Arbitrary<readonly ManifestItem[]> = fc.uniqueArray(
   fc.record({
     key: fc.constantFrom(...keys),

@@ -10,34 +10,28 @@ import type { Fields } from '../../src/core/item.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { type Run, run, type World } from '../support/test-host.ts';
 
-/** Such a directory. */
 export interface RunsWorld extends AsyncDisposable {
   readonly path: string;
-  /** Where journals of runs are. */
   readonly runs: string;
   /** Without an address, a token, a site or a list. */
   readonly env: Readonly<Record<string, string>>;
   /** `--base-url` and the built-in service in this directory. */
   readonly local: readonly string[];
   run(words: readonly string[], world?: World): Promise<Run>;
-  /** Puts a file there, and gives its path. */
   file(name: string, content: string): string;
   /** Creates an item for each title, and gives the id of the run. */
   create(titles: readonly string[], more?: readonly string[]): Promise<string>;
   /** Writes a journal into the directory of runs, or to the path that is named; gives its path. */
   journal(given: GivenRun, path?: string): Promise<string>;
-  /** The names in the directory of runs. */
   names(): readonly string[];
 }
 
 /** A run as recorded in its journal; the rest is a create of the given number of rows on this boot. */
 export interface GivenRun {
   readonly header?: Partial<NewHeader>;
-  /** How many rows it has. */
   readonly rows: number;
   readonly session?: Partial<SessionStart>;
   readonly groups: readonly (readonly JournalRecord[])[];
-  /** Milliseconds between the groups. */
   readonly apartMs?: number;
 }
 
@@ -80,7 +74,6 @@ export async function runsWorld(): Promise<RunsWorld> {
   };
 }
 
-/** Writes a journal as `RunsWorld.journal` does. */
 export async function writeJournal(
   { header, rows, session, groups, apartMs = 1 }: GivenRun,
   directory: string,
@@ -100,17 +93,14 @@ export async function writeJournal(
   return path;
 }
 
-/** The intent of a create with these fields. */
 export function intent(row: number, fields: Fields, attempt = 1): JournalRecord {
   return ['I', row, row, attempt, `key-${row}`, payloadHash(undefined, fields)];
 }
 
-/** The answer to it. */
 export function done(row: number, id: string, etag: string | null = null, tookMs = 12): JournalRecord {
   return ['D', row, id, etag, tookMs];
 }
 
-/** What a run says at its end. */
 export function ended(totals: Partial<RunTotals>): JournalRecord {
   const none = { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 0 };
   return ['E', { ...none, ms: 1000, sent: 0, retries: 0, throttledMs: 0, ...totals }];

@@ -6,7 +6,6 @@ import type { Wire } from './fault-proxy.ts';
 import { carryOutKill, type KillPlan, planKill, type RunTime } from './kills.ts';
 import { holdsDoubt } from './modes.ts';
 
-/** What an act is made of. */
 export interface ActOptions {
   readonly client: Client;
   readonly place: SessionPlace;
@@ -19,7 +18,6 @@ export interface ActOptions {
   readonly random: SeededRandom;
 }
 
-/** Who was killed, and how often. */
 export interface Kills {
   readonly client: number;
   readonly service: number;
@@ -27,7 +25,6 @@ export interface Kills {
   readonly atOnce: number;
 }
 
-/** What its sessions reported. */
 export interface Told {
   readonly kills: Kills;
   readonly sessions: number;
@@ -35,9 +32,7 @@ export interface Told {
   readonly printed: ReadonlyMap<number, string>;
   /** Rows that a session said to be done, and that were not recorded so, by that id, when it had ended. */
   readonly untold: readonly number[];
-  /** What was recorded after each session. */
   readonly recorded: RunRecorded[];
-  /** Of a first session that was not killed. */
   readonly time: RunTime | undefined;
 }
 
@@ -133,7 +128,6 @@ export function sumOf<T extends object>(one: T, other: T): T {
   return sums as T;
 }
 
-/** The same for maps. */
 export function sumOfMaps(one: ReadonlyMap<string, number>, other: ReadonlyMap<string, number>) {
   return new Map(Object.entries(sumOf(Object.fromEntries(one), Object.fromEntries(other))));
 }

@@ -57,7 +57,6 @@ function stateAt(path: string): { readonly state: State | undefined } | { readon
   }
 }
 
-/** The status of a row according to the state entry of its key. */
 function endOf({ id, becomes }: InputRow, known: StateItem | undefined) {
   if (known?.inDoubt !== undefined) return { state: 'in-doubt', id: undefined } as const;
   const isDone = becomes === undefined ? known === undefined : isSame(known?.fields as TextFields | undefined, becomes);

@@ -15,10 +15,8 @@ import { token } from '../support/served-directory.ts';
 import type { ProxiedRequest } from './fault-proxy.ts';
 import type { Job } from './modes.ts';
 
-/** Where a session works. */
 export interface SessionPlace {
   readonly job: Job;
-  /** The address of the service. */
   readonly url: string;
   readonly kind: ServiceKind;
   readonly site: string;
@@ -30,17 +28,13 @@ export interface SessionPlace {
   readonly requests: readonly ProxiedRequest[];
 }
 
-/** A process that sends rows. */
 export type ClientProcess = ReturnType<typeof listctl>;
 
 /** What is recorded of a run, between two sessions of it. */
 export interface RunRecorded {
   stateOf(row: number): RowState;
-  /** The ids of the rows that are done. */
   readonly doneIds: ReadonlyMap<number, string>;
-  /** How many rows are remaining. */
   readonly left: number;
-  /** Why rows are in doubt, and how many. */
   readonly causes: ReadonlyMap<string, number>;
   /** The version of a state file that is saved alongside, or why it is invalid. */
   readonly state?: StateSeen | undefined;

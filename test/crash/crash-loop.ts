@@ -12,7 +12,6 @@ import type { RunTime } from './kills.ts';
 import { columnsOf, isApplyMode, type ModeName, modesFor } from './modes.ts';
 import { noRound, type RoundEnd, type RoundOptions, runRound } from './round.ts';
 
-/** What a loop is asked for. */
 export interface LoopOptions {
   readonly seed: number;
   /** How many processes are to be killed, in all modes together. */
@@ -22,7 +21,6 @@ export interface LoopOptions {
   readonly service?: ServiceKind;
   /** listctl, unless another one is to be looked at. */
   readonly client?: Client;
-  /** The rows of a round: at least, and at most. */
   readonly rows?: readonly [min: number, max: number];
   /** Does something to a list at the end of its round, to see whether that is seen. */
   readonly meddle?: RoundOptions['meddle'];
@@ -32,7 +30,6 @@ export interface LoopOptions {
   readonly onEnd?: (end: LoopEnd) => void;
 }
 
-/** What the rounds of a mode came to. */
 export interface LoopEnd {
   readonly mode: ModeName;
   readonly rounds: number;

@@ -16,13 +16,11 @@ const shares: readonly (readonly [Fault, number])[] = [
   ['throttled', 0.02],
 ];
 
-/** A proxy at work. */
 export interface FaultProxy extends Wire {
   /** From now on, the responses to all but the given number of requests are delayed until their clients exit. */
   holdAfter(count: number): void;
 }
 
-/** How the service behind a proxy seems to be. */
 export interface ProxyOptions {
   /** Whether throttling is among its faults: a run is slow then, since it looks for the rate that is borne. */
   readonly throttles: boolean;
@@ -33,7 +31,6 @@ export interface ProxyOptions {
   readonly ignoresKeys: boolean;
 }
 
-/** Starts one before the service at this address. */
 export async function faultProxy(service: string, random: SeededRandom, options: ProxyOptions): Promise<FaultProxy> {
   const { throttles, ignoresKeys } = options;
   const agent = new Agent({ keepAlive: true });
@@ -212,7 +209,6 @@ async function bodyOf(message: IncomingMessage): Promise<Buffer | undefined> {
 /** What goes wrong with a request; each is drawn for every request anew (tests-3). */
 export type Fault = 'reset-before' | 'reset-after' | 'throttled' | 'failed-before' | 'failed-after';
 
-/** One request, as it went through. */
 export interface ProxiedRequest {
   readonly method: string;
   readonly path: string;
@@ -222,7 +218,6 @@ export interface ProxiedRequest {
   readonly fault: Fault | undefined;
   /** When it came, by `performance.now()`. */
   readonly atMs: number;
-  /** Whether the service was sent it. */
   isForwarded: boolean;
   /** What the service said, and the id in that; undefined where it said nothing. */
   said: { readonly status: number; readonly id: string | undefined } | undefined;
@@ -239,7 +234,6 @@ export interface Wire {
   goDown(): Promise<void>;
   /** Takes them again, at the same address. */
   comeUp(): Promise<void>;
-  /** Resolves after the given number of further writes. */
   writesCame(count: number): Promise<void>;
   /** Whether faults cease from now on. */
   setCalm(isCalm: boolean): void;
@@ -261,7 +255,6 @@ export function writeCount() {
         each.tell();
       }
     },
-    /** Resolves after the given number of further writes. */
     more: (writes: number) => new Promise<void>((tell) => waiting.add({ until: count + writes, tell })),
   };
 }

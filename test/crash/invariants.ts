@@ -5,7 +5,6 @@ import type { ProxiedRequest } from './fault-proxy.ts';
 import { isSame, type TextFields } from './list-contents.ts';
 import { holdsDoubt, type Job } from './modes.ts';
 
-/** What is known at the end of a round. */
 export interface RoundFacts {
   readonly job: Job;
   /** As the journal has them, in the order of the rows. */
@@ -18,7 +17,6 @@ export interface RoundFacts {
   readonly printed: ReadonlyMap<number, string>;
   /** Rows that a session said to be done, and that were not recorded so, by that id, when it had ended. */
   readonly untold: readonly number[];
-  /** What the list holds, by id. */
   readonly items: ReadonlyMap<string, TextFields>;
   readonly requests: readonly ProxiedRequest[];
   /** The state file as it was after each session, where one is kept. */
@@ -35,7 +33,6 @@ export interface RoundFacts {
 export interface RoundCounts {
   /** Items that were said to be there, and are not. */
   readonly lost: number;
-  /** Rows with more than one item. */
   readonly doubled: number;
   /** Items of no row, or of one that is neither done nor in doubt; and items of others that were changed. */
   readonly phantom: number;
@@ -46,14 +43,12 @@ export interface RoundCounts {
   readonly unanswered: number;
 }
 
-/** What a round came to. */
 export interface Judgment {
   readonly counts: RoundCounts;
   /** A sentence for each invariant that does not hold; none where all do. */
   readonly broken: readonly string[];
 }
 
-/** Judges a round. */
 export function judge(facts: RoundFacts): Judgment {
   const found = foundIn(facts);
   const broken: string[] = [];

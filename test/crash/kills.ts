@@ -22,11 +22,9 @@ export interface RunTime {
   readonly workMs: number;
 }
 
-/** What is known of the session that is to be killed. */
 export interface SessionAhead {
   readonly mode: ModeName;
   readonly time: RunTime;
-  /** The share of the rows that are remaining. */
   readonly left: number;
   /** How many writes that may be. */
   readonly writes: number;

@@ -8,7 +8,6 @@ export interface WrittenItem {
   readonly mark: string;
   /** Undefined of one that was sent without a key, and once. */
   readonly key: string | undefined;
-  /** What it was made with. */
   readonly sent: TextFields;
   /** The id that each answer to its create had. */
   readonly ids: string[];
@@ -16,12 +15,9 @@ export interface WrittenItem {
   may: readonly (TextFields | undefined)[];
 }
 
-/** All of it. */
 export interface Ledger {
   readonly items: readonly WrittenItem[];
-  /** Answers that should not be. */
   readonly refusals: readonly string[];
-  /** How many requests had no answer. */
   readonly unanswered: number;
 }
 

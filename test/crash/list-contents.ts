@@ -7,13 +7,11 @@ import { token } from '../support/served-directory.ts';
 /** The fields of an item; all of them are text here. */
 export type TextFields = Readonly<Record<string, string>>;
 
-/** So many requests at once. */
 const underWayMax = 16;
 
 /** After this number of ids without an item there are no further items. */
 const beyond = 32;
 
-/** A list of the service at this address. */
 export interface ListContents {
   /** Adds an item for each of these, and gives their ids in the same order. */
   add(items: readonly TextFields[]): Promise<readonly string[]>;
@@ -22,7 +20,6 @@ export interface ListContents {
   upTo(idMax: number): Promise<ReadonlyMap<string, TextFields>>;
 }
 
-/** Opens it. */
 export function listContents(service: string, path: string, kind: ServiceKind = 'list-item'): ListContents {
   const send = async (agent: Agent, method: string, url: string, body = ''): Promise<Answer> => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };

@@ -17,7 +17,6 @@ export type RowModeName = 'create' | 'create-keyed' | 'update' | 'delete' | KeyF
 /** Those with a key in a column of Microsoft Graph, with unique values or an index alone. */
 export type KeyFieldMode = 'create-unique' | 'create-indexed';
 
-/** The modes. */
 export const modeNames: readonly ModeName[] = [
   'create',
   'create-keyed',
@@ -59,7 +58,6 @@ export function columnsOf(mode: ModeName): readonly object[] | undefined {
   return mode === 'apply-unique' ? columns({ Row: isUnique }) : undefined;
 }
 
-/** One row of the input. */
 export interface InputRow {
   /** Undefined where the service is to give it. */
   readonly id: string | undefined;
@@ -69,12 +67,9 @@ export interface InputRow {
   readonly becomes: TextFields | undefined;
 }
 
-/** What a run is to do. */
 export interface Job {
   readonly mode: ModeName;
-  /** The words behind `listctl`, the input's path left out. */
   readonly words: readonly string[];
-  /** The input's files, by their names. */
   readonly files: Readonly<Record<string, string>>;
   /** By the row's number, less 1. */
   readonly rows: readonly InputRow[];
@@ -86,7 +81,6 @@ export interface Job {
 
 /** A job whose input is a file of rows. */
 export interface RowJob extends Job {
-  /** The input, as CSV. */
   readonly csv: string;
 }
 
@@ -100,7 +94,6 @@ export function isApplyMode(mode: ModeName): boolean {
   return mode === 'apply' || mode === 'apply-keyed' || mode === 'apply-unique';
 }
 
-/** Makes a file of rows, and the items that it is about. */
 export async function makeJob(mode: RowModeName | 'service', count: number, list: ListContents): Promise<RowJob> {
   const numbers = Array.from({ length: count }, (_, at) => at + 1);
   if (mode !== 'update' && mode !== 'delete') {

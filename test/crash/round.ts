@@ -25,15 +25,12 @@ import {
 } from './modes.ts';
 import { startWriters, type Writers } from './writers.ts';
 
-/** What a round is made of. */
 export interface RoundOptions {
   /** Undefined for listctl itself. */
   readonly client: Client | undefined;
   readonly service: ServedDirectory;
   readonly kind: ServiceKind;
-  /** A directory of its own. */
   readonly directory: string;
-  /** The name of its site, and of its list. */
   readonly site: string;
   readonly list: string;
   readonly mode: ModeName;
@@ -50,14 +47,12 @@ export interface RoundOptions {
   readonly meddle: ((list: ListContents, job: Job) => Promise<void>) | undefined;
 }
 
-/** What a round came to. */
 export interface RoundEnd extends Judgment {
   readonly kills: Kills;
   readonly sessions: number;
   readonly rows: number;
   /** Sessions of `apply` that began with a state whose run was at work: what that did was theirs to fold in. */
   readonly folded: number;
-  /** Why rows are in doubt, and how many. */
   readonly causes: ReadonlyMap<string, number>;
   /** Of the first session of each act, if it was not killed. */
   readonly times: readonly (RunTime | undefined)[];
@@ -71,7 +66,6 @@ interface Stage extends RoundOptions {
   readonly created: () => number;
 }
 
-/** Runs one. */
 export async function runRound(options: RoundOptions): Promise<RoundEnd> {
   const { service, kind, directory, site, list, mode, rows, throttles, random } = options;
   await mkdir(directory, { recursive: true });
@@ -96,12 +90,10 @@ function forwardedIn({ requests }: Wire): number {
   return requests.filter(({ method, isForwarded }) => method === 'POST' && isForwarded).length;
 }
 
-/** A job at its end. */
 interface EndedJob {
   readonly end: RoundEnd;
   readonly place: SessionPlace;
   readonly facts: RoundFacts;
-  /** All that the list holds. */
   readonly found: ReadonlyMap<string, TextFields>;
 }
 

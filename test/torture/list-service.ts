@@ -9,7 +9,6 @@ export interface StoredItem {
   readonly version: number;
 }
 
-/** A request as it came. */
 export interface LoggedRequest {
   readonly method: string;
   /** The item that its path names; undefined for a create. */
@@ -20,19 +19,15 @@ export interface LoggedRequest {
 
 /** A running list, `tasks` of site `home`. */
 export interface ListService extends AsyncDisposable {
-  /** Its base address, with the version segment. */
   readonly url: string;
-  /** What it holds, by id. */
   readonly items: ReadonlyMap<string, StoredItem>;
   /** What came since it was put back last. */
   readonly requests: readonly LoggedRequest[];
-  /** Told of each request before it is carried out. */
   onRequest: (request: LoggedRequest) => void;
   /** Remembers what it holds now; calling the result brings that back. */
   keep(): () => void;
 }
 
-/** What a row has for a title that the service refuses. */
 export const refusedTitle = 'refused';
 
 /** Starts an empty one; `honorsKeys` says whether a key that comes again makes no second item. */

@@ -6,7 +6,6 @@ import { execa } from 'execa';
 import { listctlFile, testNode } from '../support/listctl.ts';
 import type { ListService } from './list-service.ts';
 
-/** How one run of listctl ended. */
 export interface Ended {
   /** Undefined where a signal ended it, or it came to no end. */
   readonly exitCode: number | undefined;
@@ -16,7 +15,6 @@ export interface Ended {
   readonly otherwise: string | undefined;
 }
 
-/** How listctl is run. */
 export interface RunOptions {
   readonly input?: string | undefined;
   /** Arguments before it: strace, with its flags. */
@@ -26,10 +24,8 @@ export interface RunOptions {
   readonly onStart?: (process: { kill(signal: 'SIGKILL'): boolean }) => void;
 }
 
-/** A scenario's place. */
 export interface Place {
   readonly service: ListService;
-  /** The directory itself. */
   readonly root: string;
   /** A path below it: `work/rows.csv`. Commands start in `work`. */
   path(...parts: readonly string[]): string;

@@ -7,14 +7,12 @@ import { refusedTitle } from './list-service.ts';
 import type { Ended, Place } from './place.ts';
 import { brokenEnd, brokenIf, type Scenario } from './scenario.ts';
 
-/** Maximum rows in flight. */
 const concurrency = 2;
 
 const create = ['items', 'create', '--from', 'rows.csv', '--concurrency', String(concurrency), '-o', 'jsonl'];
 
 const piped = [...create.with(3, '-'), '--input-format', 'csv'];
 
-/** The scenarios. */
 export const rowsScenarios: readonly Scenario[] = [
   rowsScenario({ name: 'items create --from', words: create }),
   rowsScenario({
@@ -54,7 +52,6 @@ export const largeRowsScenarios: readonly Scenario[] = [
   rowsScenario({ name: '--resume of a killed run, 80 rows', words: [...create, '--resume'], killedAt: 30, rows: 80 }),
 ];
 
-/** A run over rows. */
 interface RowsWork {
   readonly name: string;
   readonly words: readonly string[];

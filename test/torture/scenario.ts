@@ -1,14 +1,12 @@
 /** What is tortured: a command in a prepared place, and what must hold whatever becomes of its system calls. */
 import type { Ended, Place } from './place.ts';
 
-/** A scenario. */
 export interface Scenario {
   readonly name: string;
   /** Whether the service makes one item only of a key that comes again. */
   readonly honorsKeys?: boolean;
   /** Makes the place what it is before the command; nothing fails in it. */
   prepare(place: Place): Promise<void> | void;
-  /** The command that is tortured. */
   words(place: Place): readonly string[];
   readonly input?: string;
   /** Exit codes that are right without a fault: 9 where a row is refused. */
@@ -61,7 +59,6 @@ export function straysIn(place: Place, before: readonly string[] = []): readonly
   return place.files().filter((file) => isStray(file) && !before.includes(file));
 }
 
-/** Says it where it is so. */
 export function brokenIf(isBroken: boolean, sentence: string): readonly string[] {
   return isBroken ? [sentence] : [];
 }
@@ -82,7 +79,6 @@ export interface TortureEnd {
   readonly broken: readonly string[];
 }
 
-/** Counts, while points are run. */
 export class Tally {
   readonly #name: string;
   readonly #startedAtMs = performance.now();
@@ -98,7 +94,6 @@ export class Tally {
     this.#exitCodes.set(exitCode, (this.#exitCodes.get(exitCode) ?? 0) + 1);
   }
 
-  /** These do not hold under a fault. */
   breaks(fault: string, sentences: readonly string[]): void {
     for (const sentence of sentences) this.#broken.push(`${fault}: ${sentence}`);
   }

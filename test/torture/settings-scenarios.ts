@@ -6,7 +6,6 @@ import { brokenEnd, brokenIf, type Scenario } from './scenario.ts';
 /** Three pages of memory: on a disk that is nearly full a part of it is written. */
 const large = 9000;
 
-/** The scenarios. */
 export const settingsScenarios: readonly Scenario[] = [
   settingsScenario('profile set, for the first time', {
     words: ['profile', 'set', 'new', '--token-command', `echo ${'n'.repeat(large)}`],

@@ -16,7 +16,6 @@ const note = 'n'.repeat(1500);
 const pace = ['--concurrency', '2', '--key', 'Title', '-o', 'json'];
 const apply = ['apply', manifestName, '--yes', '--prune', ...pace];
 
-/** The scenarios. */
 export const stateScenarios: readonly Scenario[] = [
   stateScenario({ name: 'apply --init', words: [...apply, '--init'], wanted: ['a', 'b', 'c', 'd'] }),
   stateScenario({
@@ -41,7 +40,6 @@ export const stateScenarios: readonly Scenario[] = [
   }),
 ];
 
-/** A change of a state. */
 interface StateWork {
   readonly name: string;
   /** What a manifest before made, by title. */

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Ended, Place, RunOptions } from './place.ts';
 
-/** How a system call fails. */
 export type ErrorCode = 'ENOSPC' | 'EIO' | 'EINTR';
 
 /** The n-th call of that name fails so, in each thread; with `goesOn` every later one too. */
@@ -16,18 +15,15 @@ export interface Injection {
   readonly goesOn: boolean;
 }
 
-/** A run under strace. */
 export interface TracedRun extends Ended {
   /** Every traced call, in the order in which they ended. */
   readonly calls: readonly TracedCall[];
 }
 
-/** One system call. */
 export interface TracedCall {
   readonly call: string;
   /** Which call of that name in its thread, from 1. */
   readonly nth: number;
-  /** As strace prints it. */
   readonly text: string;
   /** Whether it is about something below the place's directory. */
   readonly isInside: boolean;
@@ -77,7 +73,6 @@ export async function runTraced(
   return { ...ended, calls: callsIn(readFileSync(file, 'utf8'), place.root) };
 }
 
-/** The injection as strace takes it. */
 export function injectionText({ call, code, nth, goesOn }: Injection): string {
   return `inject=${call}:error=${code}:when=${nth}${goesOn ? '+' : ''}`;
 }

@@ -8,10 +8,8 @@ import { makePlace, type Place } from './place.ts';
 import { alwaysBroken, brokenIf, type Scenario, straysIn, Tally, type TortureEnd } from './scenario.ts';
 import { type ErrorCode, type Injection, injectionText, runTraced, type TracedCall, type TracedRun } from './strace.ts';
 
-/** What is made to fail, where that is not everything. */
 export interface TortureOptions {
   readonly codes?: readonly ErrorCode[];
-  /** Names of system calls. */
   readonly calls?: readonly string[];
   /** Whether a fault is tried as one that does not go away, too. */
   readonly lasts?: boolean;
@@ -212,7 +210,6 @@ export async function tortureOnSmallDisk(scenario: Scenario): Promise<TortureEnd
   return tally.end();
 }
 
-/** Gives whether the disk was too full. */
 async function runOnFullDisk(scenario: Scenario, place: Place, pages: number, tally: Tally): Promise<boolean> {
   const { bavail, bsize } = statfsSync(place.root);
   const filler = join(place.root, 'filler');

@@ -6,11 +6,9 @@ import { type Run, testHost, type World } from '../../support/test-host.ts';
 import { type ManyWorld, manyWorld } from '../bulk/bulk-world.ts';
 import type { JsonFields } from './item-service.ts';
 
-/** Such a directory. */
 export interface ApplyWorld extends ManyWorld {
   /** Where the state of `manifest.yaml` is. */
   readonly statePath: string;
-  /** Writes `manifest.yaml`: its key is `Title`. */
   manifest(...items: readonly JsonFields[]): void;
   /** `listctl apply manifest.yaml`, and more words. */
   apply(...words: readonly string[]): Promise<Run>;
@@ -18,7 +16,6 @@ export interface ApplyWorld extends ManyWorld {
   begin(...items: readonly JsonFields[]): Promise<void>;
   /** `listctl state VERB manifest.yaml`, and more words. */
   state(verb: string, ...words: readonly string[]): Promise<Run>;
-  /** What the state file holds. */
   known(): StateShown;
   hasState(): boolean;
   /** Runs a command line with real waits: another process holds the lock meanwhile. */
@@ -27,7 +24,6 @@ export interface ApplyWorld extends ManyWorld {
   answering(words: readonly string[], typed: string, world?: World, question?: string): Promise<Run>;
 }
 
-/** A state, as its JSON is. */
 export interface StateShown {
   readonly lineage: string;
   readonly serial: number;
@@ -36,7 +32,6 @@ export interface StateShown {
   readonly items: Readonly<Record<string, StateItemShown>>;
 }
 
-/** An item of it. */
 export interface StateItemShown {
   readonly id?: string;
   readonly etag?: string;
@@ -44,7 +39,6 @@ export interface StateItemShown {
   readonly inDoubt?: { readonly idempotencyKey: string | null };
 }
 
-/** Makes one. */
 export async function applyWorld(service: { readonly url: string }): Promise<ApplyWorld> {
   const world = await manyWorld(service);
   const statePath = join(world.path, 'manifest.yaml.state.json');

@@ -4,7 +4,6 @@ import { describe, expect } from 'vitest';
 import type { ApplyWorld } from './apply-world.ts';
 import { test } from './fixtures.ts';
 
-/** Items titled `t1`, `t2`, … */
 function items(count: number) {
   return Array.from({ length: count }, (_, at) => ({ Title: `t${at + 1}` }));
 }

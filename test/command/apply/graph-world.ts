@@ -11,7 +11,6 @@ import { type ManyWorld, manyWorld } from '../bulk/bulk-world.ts';
 import type { StateShown } from './apply-world.ts';
 import type { JsonFields } from './item-service.ts';
 
-/** Columns as `graphIn` has them. */
 export type ColumnDefinitions = Parameters<typeof schemaOf>[0][string];
 
 /** An answer in the place of the service's own, which may have been carried out all the same. */
@@ -26,7 +25,6 @@ export interface GraphWorld extends AsyncDisposable {
   readonly requests: string[];
   /** The bodies of the requests that were no GET. */
   readonly bodies: string[];
-  /** May be replaced at any time. */
   script: GraphScript;
   file: ManyWorld['file'];
   text: ManyWorld['text'];
@@ -38,9 +36,7 @@ export interface GraphWorld extends AsyncDisposable {
   add(fields: JsonFields): Promise<string>;
   change(id: string, fields: JsonFields): Promise<void>;
   remove(id: string): Promise<void>;
-  /** The fields of an item, as they are read. */
   fields(id: string): Promise<JsonFields>;
-  /** What a state file holds. */
   known(name: string): StateShown;
 }
 

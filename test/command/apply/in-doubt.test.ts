@@ -14,7 +14,6 @@ async function leaveInDoubt(applies: boolean, { service, world }: Pick<Fixtures,
   return first;
 }
 
-/** The creates of `b` that were sent. */
 function createsOfB({ requests }: ItemService) {
   return requests.filter(({ method, fields }) => method === 'POST' && fields['Title'] === 'b');
 }

@@ -6,12 +6,10 @@ import { listening } from '../../support/loopback-server.ts';
 import { type ListRequest, readRequest, type Script, sendAnswer } from '../bulk/list-service.ts';
 import { memoryStore } from './memory-store.ts';
 
-/** Fields, as JSON has them. */
 export type JsonFields = Readonly<Record<string, unknown>>;
 
 /** A running one; whatever is not `readonly` may be replaced at any time. */
 export interface ItemService extends AsyncDisposable {
-  /** Its base address, with the version segment. */
   readonly url: string;
   readonly requests: ListRequest[];
   script: Script;
@@ -25,11 +23,8 @@ export interface ItemService extends AsyncDisposable {
   writes(): readonly string[];
   /** What the list `tasks` of site `home` holds, by id. */
   items(): ReadonlyMap<string, JsonFields>;
-  /** Somebody else adds an item; gives its id. */
   add(fields: JsonFields): Promise<string>;
-  /** Somebody else sets fields of one. */
   change(id: string, fields: JsonFields): Promise<void>;
-  /** Somebody else removes one. */
   remove(id: string): Promise<void>;
 }
 

@@ -22,7 +22,6 @@ interface Honoring extends Pick<Fixtures, 'service' | 'world'> {
   readonly loseState: () => void;
 }
 
-/** The keys of creates, by title. */
 function keysOf({ requests }: ItemService) {
   const creates = requests.filter(({ method }) => method === 'POST');
   return creates.map(({ fields, key }) => [fields['Title'], key] as const);

@@ -1,12 +1,10 @@
 /** A store of the built-in service in memory, for tests that make thousands of them. */
 import type { Key, Store, Transaction } from '../../../src/service/store.ts';
 
-/** Such a store, and what it holds. */
 export interface MemoryStore extends Store {
   readonly records: ReadonlyMap<string, string>;
 }
 
-/** Makes an empty one. A work that throws has changed nothing. */
 export function memoryStore(): MemoryStore {
   let records = new Map<string, string>();
   return {

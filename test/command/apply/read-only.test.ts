@@ -5,7 +5,6 @@ import { describe, expect } from 'vitest';
 import type { ApplyWorld } from './apply-world.ts';
 import { a, b, test } from './fixtures.ts';
 
-/** What the directory holds, by name. */
 function filesOf({ path }: ApplyWorld): ReadonlyMap<string, string> {
   const names = readdirSync(path, { withFileTypes: true }).filter((entry) => entry.isFile());
   return new Map(names.map(({ name }) => [name, readFileSync(join(path, name), 'latin1')]));

@@ -9,7 +9,6 @@ import { filesWith, newCanary } from '../../support/canary.ts';
 import { writeJournal } from '../runs-world.ts';
 import { a, b, test } from './fixtures.ts';
 
-/** The commands that work with a state. */
 const commands = [
   ['apply', 'manifest.yaml', '--yes', '--prune'],
   ['apply', 'manifest.yaml', '--dry-run'],

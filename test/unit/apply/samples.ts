@@ -10,12 +10,10 @@ export const target = { origin: 'https://lists.example', site: 'demo', list: 'ta
 
 export const sampleRun = '20261120-101530-k3f9';
 
-/** A state that was written once, with these items. */
 export function sampleState(items: Readonly<Record<string, StateItem>> = {}, more: Partial<State> = {}): State {
   return { ...newState(target, 'Title'), serial: 1, items: new Map(Object.entries(items)), ...more };
 }
 
-/** Fields out of JSON, digits kept. */
 export function fieldsOf(json: string): Fields {
   return parseJson(json) as Fields;
 }
@@ -50,7 +48,6 @@ const { value: anyValue } = fc.letrec<{ value: JsonValue }>((tie) => ({
   ),
 }));
 
-/** Any fields. */
 export const anyFields = fc.array(fc.tuple(names, anyValue), { maxLength: 4 }).map(objectFrom);
 
 const someFields = fc.array(fc.tuple(names, anyValue), { minLength: 1, maxLength: 4 }).map(objectFrom);
@@ -61,7 +58,6 @@ const doubts: fc.Arbitrary<CreateInDoubt> = fc.record({
   sentAt: fc.nat(),
 });
 
-/** Any items, by any keys; no id twice. */
 export const anyItems = fc
   .uniqueArray(fc.tuple(names, anyFields, etags, fc.option(doubts)), { selector: ([key]) => key, maxLength: 8 })
   .map((items) => {
@@ -73,7 +69,6 @@ export const anyItems = fc
     return map;
   });
 
-/** Any steps, as a plan may have them. */
 export const anySteps = fc
   .uniqueArray(fc.tuple(names, someFields, anyFields, etags, fc.nat(4), doubts), {
     selector: ([key]) => key,
