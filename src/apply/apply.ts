@@ -265,11 +265,7 @@ function limitedTo({ opened: { manifest }, scope: { targets } }: ApplyOptions, s
   return targets === undefined ? { manifest, state } : limitTo(targets, manifest, state);
 }
 
-/**
- * Reads the managed items; with Microsoft Graph also those that the state should manage.
- *
- * @throws {Failure} usage, if items that exist would not be seen
- */
+/** Reads the managed items; with Microsoft Graph also those that the state should manage. */
 async function readItems(begun: State, options: ApplyOptions, session: Session): Promise<ItemsRead> {
   const { pace, scope } = options;
   const { manifest, state } = limitedTo(options, begun);
@@ -452,8 +448,6 @@ interface Deletes {
 /**
  * The deletes of a plan if they must be confirmed by typing their number, also with --yes: more than 10, and more than
  * half of the managed items, without --max-delete.
- *
- * @throws {Failure} usage, for more than --max-delete
  */
 function guardedDeletes(
   { counts: { delete: count } }: Plan,

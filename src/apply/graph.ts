@@ -73,11 +73,7 @@ export class GraphList implements ManifestColumns {
     };
   }
 
-  /**
-   * The field of the column that identifies items, by the name that was typed.
-   *
-   * @throws {Failure} usage, if there is no such column, or its values cannot be keys
-   */
+  /** @throws {Failure} usage, if there is no such column, or its values cannot be keys */
   keyNamed(typed: string): string {
     const field = this.form?.field(typed) ?? { name: typed };
     const column = 'name' in field ? this.columnOf(field.name) : undefined;

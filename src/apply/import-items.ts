@@ -35,11 +35,7 @@ export function parseKeyedId(text: string): KeyedId {
   });
 }
 
-/**
- * Reads a CSV, TSV, JSON or JSONL file with the columns `key` and `id`; other columns are ignored.
- *
- * @throws {Failure} usage, also for invalid rows; local-file
- */
+/** Reads a CSV, TSV, JSON or JSONL file with the columns `key` and `id`; other columns are ignored. */
 export async function readKeyedIds(from: string, session: Session): Promise<readonly KeyedId[]> {
   const { host } = session;
   const input = await openInput(from, { host, spoolDirectory: findRunsDirectory(host) });
@@ -103,11 +99,9 @@ class Problems {
 /**
  * Reads existing items and takes them into a state.
  *
- * @param name of the file, for messages
- * @param options with `force`, items of a file are imported whose key field is not their key
- * @throws {Failure} usage, if the manifest lacks a key, or a key or an id is used twice; not-found; conflict; as
- *   `refreshItems`
- * @throws {Stopped}
+ * @param options with `name`, that of the file for messages; with `force`, items of a file whose key field is not their key
+ *   are imported
+ * @throws {Failure} usage, if the manifest lacks a key, or a key or an id is used twice; not-found; conflict
  */
 export async function importItems(
   state: State,
@@ -154,12 +148,7 @@ export async function readManaged(
   return (await readList(manifest, state, { graph, pace, findsOthers: false }, session)).current;
 }
 
-/**
- * Takes the items of the list that have keys of the manifest into a state; those in doubt are left to `apply`.
- *
- * @returns also the number of items that were taken, and of those that have no such key
- * @throws {Failure} usage, if two items have the same key, or a key has another item; as `Client.send`
- */
+/** Takes the items of the list that have keys of the manifest into a state; those in doubt are left to `apply`. */
 export async function importList(
   state: State,
   { opened, pace }: { readonly opened: OpenManifest; readonly pace: RunLimits },

@@ -144,12 +144,7 @@ export async function withLockedState<T>(
   }
 }
 
-/**
- * Reads a state without its lock, and writes nothing. The results of a run in progress are in the returned state.
- *
- * @returns undefined if the file is missing
- * @throws {Failure} local-file, as `withLockedState`
- */
+/** Reads a state without its lock, and writes nothing. The results of a run in progress are in the returned state. */
 export async function readUnlockedState(path: string, session: Session): Promise<State | undefined> {
   const { state, recovered } = await readStable(path, 10);
   if (recovered === undefined) return state;
@@ -214,9 +209,8 @@ function journalLost(path: string): Failure {
 }
 
 /**
- * Writes the results of a run into the state at its end.
+ * Writes the results of a run into its state, which was written when the run began.
  *
- * @param state as written when the run began
  * @throws {Failure} local-file; the journal stays, and the next command recovers the run
  */
 export async function recordRun(path: string, state: State): Promise<void> {

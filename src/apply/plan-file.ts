@@ -229,8 +229,6 @@ function readCounts(text: string, { start }: Extent, steps: readonly Step[]): Pl
 /**
  * Refuses a saved plan that would be different now: it is executed exactly, or not at all.
  *
- * @param state the current state
- * @param replanned a plan made now, with the same manifest, `prune` and `refresh`
  * @throws {Failure} usage, for another state or list; conflict, for a newer state or different steps
  */
 export function checkPlanIsCurrent(

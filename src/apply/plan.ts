@@ -102,11 +102,7 @@ export function createPlan(input: PlanInput): Plan {
   return planner.end();
 }
 
-/**
- * Limits a manifest and its state to some keys, so that nothing is planned or read for others.
- *
- * @throws {Failure} usage, for a key that is in neither
- */
+/** Limits a manifest and its state to some keys, so that nothing is planned or read for others. */
 export function limitTo(
   targets: readonly string[],
   manifest: Pick<Manifest, 'items'>,

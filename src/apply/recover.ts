@@ -29,10 +29,7 @@ export function journalIdentity({ lineage, serial }: Pick<State, 'lineage' | 'se
   return lineage + serial.toString(16).padStart(16, '0');
 }
 
-/**
- * @returns undefined if the journal is missing
- * @throws {Failure} local-file
- */
+/** @throws {Failure} local-file */
 export async function readRunJournal(path: string, options: ReplayOptions): Promise<RunJournal | undefined> {
   const replay = await readJournal(path, options);
   if (replay === undefined) return undefined;
@@ -84,11 +81,10 @@ export function withLearned(state: State, { learned }: Pick<Plan, 'learned'>, no
 }
 
 /**
- * The state after its run: done steps are applied, and creates with an unknown outcome are in doubt. A state without a
- * run is returned as it is.
+ * The state after its run, and the number of steps with each result: done steps are applied, and creates with an unknown
+ * outcome are in doubt. A state without a run is returned as it is.
  *
  * @param journal that of the run; undefined if no step was sent
- * @returns also the number of steps with each result; the others are planned again
  * @throws {Failure} local-file, if the steps of the state are not those in the journal
  */
 export function recoverRun(

@@ -21,12 +21,7 @@ interface KnownRow {
   readonly id: string;
 }
 
-/**
- * Reads the managed items of a state, at the pace that the service accepts.
- *
- * @throws {Failure} that of the first failed read; a missing item is not a failure
- * @throws {Stopped}
- */
+/** @throws {Failure} that of the first failed read; a missing item is not a failure */
 export async function refreshItems(
   state: State,
   pace: RunLimits,

@@ -18,13 +18,7 @@ import { fileIo, replaceFile } from '../core/write-file.ts';
 import { doubtObject, printLines, readDoubt, readSteps, stepObject } from './plan-file.ts';
 import { type State, type StateItem, stateVersion } from './state.ts';
 
-/**
- * Parses a state.
- *
- * @param path for messages
- * @throws {JsonFault} if it is not as this listctl writes it
- * @throws {Failure} local-file, if it was written by a newer one
- */
+/** @throws {JsonFault} if it is not as this listctl writes it */
 export function parseState(text: string, path: string): State {
   const start = skipBlanks(text, 0);
   refuseNewer(text, start, path);
@@ -117,12 +111,7 @@ function itemObject({ id, fields, inDoubt, ...more }: StateItem) {
   return withoutUndefined({ id, inDoubt: inDoubt && doubtObject(inDoubt), fields, etag });
 }
 
-/**
- * Reads a state, and leaves the file as it is.
- *
- * @returns undefined if there is no file
- * @throws {Failure} local-file, if it is unreadable, damaged, of a newer listctl, or older than its backup
- */
+/** @throws {Failure} local-file, if it is unreadable, damaged, of a newer listctl, or older than its backup */
 export function readState(path: string): State | undefined {
   const bytes = readFile(path);
   if (bytes === undefined) return undefined;

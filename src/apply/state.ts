@@ -99,11 +99,7 @@ export interface KnownItem {
 /** No service is known to remember keys for longer. */
 const retiredMs = 30 * 86_400_000;
 
-/**
- * Changes the items of a state. Keys that lose their item are retired.
- *
- * @param changes by key; undefined for one that loses its item
- */
+/** Changes the items of a state: undefined removes one. Keys that lose their item are retired. */
 export function withItems(state: State, changes: ReadonlyMap<string, StateItem | undefined>, nowMs: number): State {
   const items = new Map(state.items);
   const retired = new Map([...(state.retired ?? [])].filter(([, { at }]) => nowMs - at < retiredMs));
@@ -168,15 +164,9 @@ export function checkImport(state: State, owners: ReadonlyMap<string, string>, k
   checkOwner(owners, key, id);
 }
 
-/**
- * Gives a managed item another key: its fields stay as they were last applied.
- *
- * @throws {Failure} usage, if the old key is unknown or in doubt, or the new one is in use
- */
+/** Gives a managed item another key: its fields stay as they were last applied. */
 export function moveItem(state: State, from: string, to: string, nowMs: number): State {
-  const known = settledItems(state).get(from);
-  if (known === undefined) throw unknownKey(from, state);
-  if (known.inDoubt !== undefined) throw inDoubt(from);
+  const known = managedItem(state, from);
   const other = state.items.get(to);
   if (other?.inDoubt !== undefined) throw inDoubt(to);
   if (other !== undefined) throw refused(`"${shorten(to)}" is already item "${other.id}"`);
@@ -187,20 +177,20 @@ export function moveItem(state: State, from: string, to: string, nowMs: number):
   return withItems(state, changes, nowMs);
 }
 
-/** @throws {Failure} usage, if the key is unknown, or its create is in doubt */
 export function forgetItem(state: State, key: string, nowMs: number): State {
-  const known = settledItems(state).get(key);
-  if (known === undefined) throw unknownKey(key, state);
-  if (known.inDoubt !== undefined) throw inDoubt(key);
+  managedItem(state, key);
   return withItems(state, new Map([[key, undefined]]), nowMs);
 }
 
-/**
- * Resolves a create in doubt.
- *
- * @param found the created item, which the caller has checked; null if none was created
- * @throws {Failure} usage, if the key is not in doubt, or another key has this item
- */
+/** @throws {Failure} usage, if the key is unknown, or its create is in doubt */
+function managedItem(state: State, key: string): KnownItem {
+  const known = settledItems(state).get(key);
+  if (known === undefined) throw unknownKey(key, state);
+  if (known.inDoubt !== undefined) throw inDoubt(key);
+  return known;
+}
+
+/** @param found the created item, which the caller has checked; null if none was created */
 export function resolveItem(
   state: State,
   key: string,

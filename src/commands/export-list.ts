@@ -22,12 +22,7 @@ import { itemView } from '../output/item.ts';
 import type { View } from '../output/view.ts';
 import { printPages } from './items/list.ts';
 
-/**
- * Prints a manifest of all items, page by page; in formats for programs the items with their ids.
- *
- * @param flags `--key` is the key field of the manifest
- * @throws {Failure} usage, for a column that cannot be a key, or too many lookups; as `Client.send`
- */
+/** Prints a manifest of all items, page by page; in formats for programs the items with their ids. */
 export async function exportList(flags: ManifestFlags, session: Session): Promise<void> {
   const { messages, output, settings } = session;
   const { key } = flags;

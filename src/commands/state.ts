@@ -57,12 +57,7 @@ function addEditArgument(command: Command): void {
   addLockOptions(command);
 }
 
-/**
- * Changes the state of a manifest.
- *
- * @param edit returns the new state, or the same one for no change
- * @param mayCreate whether a missing state is an empty one
- */
+/** @param edit returns the new state, or the same one for no change */
 async function editState(
   name: string,
   flags: ManifestFlags,

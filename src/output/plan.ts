@@ -123,16 +123,13 @@ function headLines(
 }
 
 function conflictLines({ key, id, action, found }: Conflict, screen: Screen): string[] {
-  if (action === 'create') {
-    const reason = 'exists, but is not in the state: will not be created';
-    return headLines({ sign: '!', key, id, reason, paint: screen.style.yellow }, screen);
-  }
-  const other =
-    found === undefined || found === null
-      ? 'no key'
-      : `key ${truncateMiddle(jsonText(found), widthOf(screen) - indent - 4)}`;
-  const reason = `now belongs to another item: ${other}`;
-  return headLines({ sign: '!', key, id, reason, paint: screen.style.yellow, isSentence: true }, screen);
+  const isSentence = action !== 'create';
+  const value = truncateMiddle(jsonText(found ?? null), widthOf(screen) - indent - 4);
+  const other = found === undefined || found === null ? 'no key' : `key ${value}`;
+  const reason = isSentence
+    ? `now belongs to another item: ${other}`
+    : 'exists, but is not in the state: will not be created';
+  return headLines({ sign: '!', key, id, reason, paint: screen.style.yellow, isSentence }, screen);
 }
 
 /** @param arrowAt the column below the label's colon */
@@ -164,11 +161,7 @@ interface PlanHead {
   readonly notes: readonly string[];
 }
 
-/**
- * The plan as lines without newlines, with its summary at the end. They fit the terminal, or 80 columns without one.
- *
- * @param items those of the state, for the ids of orphaned items
- */
+/** The plan as lines without newlines, with its summary at the end. They fit the terminal, or 80 columns without one. */
 export function* planLines(
   plan: Omit<Plan, 'learned'>,
   items: State['items'],
@@ -224,8 +217,6 @@ const diffSigns: Readonly<Record<string, string>> = { '~': '!', '?': '!', '=': '
 /**
  * The plan as Markdown for the comment of a pull request: its summary and a diff, of at most 64,000 characters. Nothing
  * from the service or a file is outside the diff, or begins a line of it.
- *
- * @param items as for `planLines`
  */
 export function planMarkdown(plan: Omit<Plan, 'learned'>, items: State['items'], { place, notes }: PlanHead): string {
   const screen = { columns: markdownColumns, style: plainStyle };
@@ -249,11 +240,7 @@ function diffLine(line: string, sign: string): string {
   return `${diffSigns[sign] ?? sign}${line.slice(1)}`;
 }
 
-/**
- * The steps of a plan, for the confirmation prompt: `create 3, update 2 and DELETE 1 in …`. Zeros are omitted.
- *
- * @param place the list: `list "tasks" of site "home" on prod (https://…)`
- */
+/** The steps of a plan, for the confirmation prompt: `create 3, update 2 and DELETE 1 in …`. Zeros are omitted. */
 export function stepsText(counts: Pick<PlanCounts, Step['action']>, place: string): string {
   const parts = (['create', 'update', 'delete'] as const)
     .filter((action) => counts[action] > 0)

@@ -371,8 +371,6 @@ function groupObject({ count, kind, status, serviceCode, row, name: key, message
 /**
  * The summary for a person, as printable lines without newlines: one with all counts, then one for each kind of failure.
  * Zeros are left out, except for the rows, and those done.
- *
- * @param of.target where the run was: `prod (https://lists.example)`
  */
 export function runSummary(
   { action, shard, target }: Pick<SummarizedRun, 'action' | 'shard'> & { readonly target: string },

@@ -27,11 +27,7 @@ import { findRunsDirectory, runsDirectory } from '../../settings/directories.ts'
 /** What RUN is, on help pages. */
 export const runWords = 'run id or its start, "last", or path of a journal';
 
-/**
- * Finds the journal of a run id, `last`, abbreviation or path.
- *
- * @throws {Failure} usage; local-file
- */
+/** Finds the journal of a run id, `last`, abbreviation or path. */
 export function findRunPath(word: string, host: Host): string {
   const path = absolutePath(word, host);
   const isRun = isRunName(word) || (isRunAbbreviation(word) && !existsSync(path));
@@ -118,11 +114,7 @@ export async function checkTarget({ run, origin, site, list }: JournalHeader, se
   return { site: checkId(site, 'site'), list: checkId(list, 'list') };
 }
 
-/**
- * Summarizes a run, without header and counts if its journal is damaged.
- *
- * @param known.undone its rows that an undo took back
- */
+/** Summarizes a run, without header and counts if its journal is damaged. */
 export function toRunSummary(known: {
   readonly run: string;
   readonly header?: JournalHeader | undefined;

@@ -75,8 +75,7 @@ async function resolveRows(session: Session, word: string, flags: ResolveFlags):
         ...{ ...replay.counts, done: done + applied, left: left + resolutions.length - applied },
         inDoubt: inDoubt - resolutions.length,
       };
-      if (counts.inDoubt + resolutions.length === 0)
-        await session.messages.notice(`no row of run ${header.run} is in doubt`);
+      if (inDoubt === 0) await session.messages.notice(`no row of run ${header.run} is in doubt`);
       else if (resolutions.length > 0) {
         await record(resolutions, counts, path, replay, session);
         const parts = [`${countText(applied)} applied`, `${countText(resolutions.length - applied)} not applied`];
@@ -195,11 +194,7 @@ interface Checked {
   readonly flags: ResolveFlags;
 }
 
-/**
- * Checks all resolutions before one is recorded.
- *
- * @throws {Failure} that of the only one that is wrong; of several, after each was reported
- */
+/** Checks all resolutions before one is recorded. */
 async function checkAll(resolutions: readonly Resolution[], checked: Checked, session: Session): Promise<void> {
   const failures: Failure[] = [];
   const seen = new Set<number | string>();

@@ -180,12 +180,7 @@ async function isConfirmed(question: string, session: Session): Promise<boolean>
   return session.prompts.mayPrompt() && (await confirm(question, session));
 }
 
-/**
- * Removes the journals of runs: all of them, or none.
- *
- * @param ask throws unless the removal is confirmed
- * @throws {Failure} locked
- */
+/** Removes the journals of runs: all of them, or none. `ask` throws unless that is confirmed. */
 async function removeRuns(
   paths: readonly string[],
   isSeveral: boolean,

@@ -153,16 +153,14 @@ class Reversal {
       });
     };
     const { service, tookMs } = step;
-    return {
+    const refused = {
       isDone: false,
       outcome: 'refused',
-      service,
-      tookMs,
+      scope: 'row',
       waitMs: undefined,
       isRetryAfter: false,
-      scope: 'row',
-      failure,
-    };
+    } as const;
+    return { ...refused, service, tookMs, failure };
   }
 
   #difference(created: string): string {

@@ -173,9 +173,9 @@ function keptNothing(run: string, action: string): Failure {
 
 /** What the undo of each action does, in words. */
 const words = {
-  create: { did: 'created', open: 'that they may have created are not deleted' },
-  update: { did: 'updated', open: 'that they may have updated are not put back' },
-  delete: { did: 'deleted', open: 'that they may have deleted are not created anew' },
+  create: { did: 'created', undo: 'Delete', undone: 'deleted' },
+  update: { did: 'updated', undo: 'Put back the earlier values of', undone: 'put back' },
+  delete: { did: 'deleted', undo: 'Create anew', undone: 'created anew' },
 } as const;
 
 function wordsOf({ header: { action } }: Replay): (typeof words)[keyof typeof words] {
@@ -235,7 +235,7 @@ async function* undoRows({ path, of, kept, form }: Pick<Undo, 'path' | 'of' | 'k
 async function undoItems(undo: Undo, record: RunRecord, session: Session): Promise<void> {
   const { of, items, list, flags, kept } = undo;
   const { run, startedAt } = of.header;
-  const { did, open } = wordsOf(of);
+  const { did, undone } = wordsOf(of);
   // An undo from before the run was resumed does not count.
   const before = record.before?.header.input.sha256 === items.sha256 ? record.before : undefined;
   if (kept !== undefined && before === undefined && record.before !== undefined && hasBegun(record.before.counts)) {
@@ -244,7 +244,7 @@ async function undoItems(undo: Undo, record: RunRecord, session: Session): Promi
   const left = items.count - (before === undefined ? 0 : before.counts.done + before.counts.skipped);
   if (of.counts.inDoubt > 0) {
     await session.messages.say(
-      `${countOf(of.counts.inDoubt, 'row')} of run ${run} in doubt: items ${open}; ` +
+      `${countOf(of.counts.inDoubt, 'row')} of run ${run} in doubt: items that they may have ${did} are not ${undone}; ` +
         `list them with: listctl runs show ${wordForHint(undo.word, undo.path, run, session.host)} --in-doubt`,
     );
   }
@@ -278,14 +278,11 @@ function changedSince({ header }: Replay, run: string, { path }: KeptValues): Fa
 
 async function confirmUndo({ of, list }: Undo, left: number, session: Session): Promise<void> {
   const { run, startedAt, action } = of.header;
-  const what = `the ${countOf(left, 'item')} that run ${run} (started ${startedAt}) ${wordsOf(of).did}`;
+  const { did, undo, undone } = wordsOf(of);
+  const what = `the ${countOf(left, 'item')} that run ${run} (started ${startedAt}) ${did}`;
   const where = `in ${session.settings.placeText(list)} on ${session.settings.target()}`;
-  const questions: Readonly<Record<string, string>> = {
-    update: `Put back the earlier values of ${what} ${where}?`,
-    delete: `Create anew ${what} ${where}? ${left === 1 ? 'It gets a new id' : 'They get new ids'}.`,
-  };
-  if (await session.prompts.confirm(questions[action] ?? `Delete ${what} ${where}?`)) return;
-  const undone = { update: 'put back', delete: 'created anew' }[action as string] ?? 'deleted';
+  const ids = action !== 'delete' ? '' : left === 1 ? ' It gets a new id.' : ' They get new ids.';
+  if (await session.prompts.confirm(`${undo} ${what} ${where}?${ids}`)) return;
   throw new Failure('usage', `not confirmed: none of ${what} in list "${list.list}" was ${undone}`, {
     hint: session.prompts.skipHint(),
   });
