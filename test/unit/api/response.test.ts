@@ -1,5 +1,6 @@
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { parseItem, parseServiceError, parseUpdatedItem } from '../../../src/api/response.ts';
+import { decodeAttempt, parseItem, parseServiceError, parseUpdatedItem } from '../../../src/api/response.ts';
 import type { ServiceResponse } from '../../../src/api/transport.ts';
 
 const plain = (text: string) => text;
@@ -59,4 +60,32 @@ test.each([
 
 test('a response with an unsupported coding is not an item', () => {
   expect(() => parseItem({ ...response(''), unreadable: 'it is compressed' })).toThrow('it is compressed');
+});
+
+const text = '{"id":"1"}';
+const decoded = (status: number, encoding: string, body: Uint8Array) =>
+  decodeAttempt({ response: { status, headers: { 'content-encoding': encoding }, body } });
+const bomb = gzipSync(Buffer.alloc(50 * 1024 * 1024));
+
+test('a gzip body is decoded, though none was requested', async () => {
+  const { response } = await decoded(200, 'gzip', gzipSync(text));
+
+  expect(Buffer.from(response?.body ?? '').toString()).toBe(text);
+  expect(response?.headers).toEqual({});
+});
+
+test.each([
+  { encoding: 'br', body: brotliCompressSync(text) },
+  { encoding: 'gzip, gzip', body: gzipSync(gzipSync(text)) },
+  { encoding: 'gzip', body: gzipSync(text).subarray(0, 20) },
+  { encoding: 'gzip', body: Buffer.from(text) },
+])('a truncated or unsupported $encoding body keeps the status', async ({ encoding, body }) => {
+  const { response } = await decoded(200, encoding, body);
+
+  expect(response).toMatchObject({ status: 200, body: new Uint8Array(), unreadable: expect.any(String) });
+});
+
+test('a small body that decodes to a huge one is an error after 8 MiB', async () => {
+  expect(await decoded(200, 'gzip', bomb)).toMatchObject({ error: { kind: 'too-large' }, wasSent: true });
+  expect(await decoded(400, 'gzip', bomb)).toMatchObject({ response: { status: 400, body: new Uint8Array() } });
 });

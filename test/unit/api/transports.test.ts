@@ -5,7 +5,7 @@ import process from 'node:process';
 import { describe, expect, test } from 'vitest';
 import type { ConnectionOptions } from '../../../src/api/connect.ts';
 import { httpTransport } from '../../../src/api/http.ts';
-import type { AttemptLimits, Transport } from '../../../src/api/transport.ts';
+import { type AttemptLimits, type Transport, toTransportError } from '../../../src/api/transport.ts';
 import { undiciTransport } from '../../../src/api/undici.ts';
 import { listening } from '../../support/loopback-server.ts';
 import { scriptedService } from '../../support/scripted-service.ts';
@@ -138,6 +138,11 @@ describe.each([
 
     expect(await sent).toMatchObject({ error: expect.anything(), wasSent: true });
   });
+});
+
+test('an aborted wait for a socket, whose code is a number, is no connection', () => {
+  const aborted = new DOMException('This operation was aborted', 'AbortError');
+  expect(toTransportError(aborted, false)).toMatchObject({ kind: 'unreachable', reason: 'This operation was aborted' });
 });
 
 async function timed(open: (way: ConnectionOptions) => Promise<Transport>, server: RawServer, within: AttemptLimits) {
