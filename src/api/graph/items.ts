@@ -24,6 +24,7 @@ import {
   parseItem,
   parseResponseJson,
   parseServiceError,
+  readMembers,
   type ServiceError,
 } from '../response.ts';
 import type { ApiRequest, Method, ServiceResponse } from '../transport.ts';
@@ -133,8 +134,7 @@ function tagOf(members: JsonObject): string | undefined {
 function updatedItem(response: ServiceResponse, ref: ItemRef): Item {
   const header = headerValue(response.headers['etag']);
   if (response.body.length === 0) return bareItem(ref.id, header);
-  const fields = parseResponseJson(response);
-  if (!isObject(fields)) throw new SyntaxError('the response is not a JSON object');
+  const fields = readMembers(response);
   if (isObject(fields['error'])) throw new SyntaxError('the response has an "error"');
   const { id } = fields;
   if (typeof id === 'string' && id !== ref.id) {

@@ -13,7 +13,15 @@ import type { ListSchema } from './columns.ts';
 import { GraphRefusal, graphErrorResponder, invalidRequest, requestIds } from './errors.ts';
 import * as items from './list-items.ts';
 import { deltaQuery, nextQuery, parseQuery, type Query } from './query.ts';
-import { columnResources, listResource, type Places, placesIn, selected, siteResource } from './resources.ts';
+import {
+  columnResources,
+  type List,
+  listResource,
+  type Places,
+  placesIn,
+  selected,
+  siteResource,
+} from './resources.ts';
 
 export interface GraphOptions {
   /** The lists of every site; without it, any list exists, and any field has any value. */
@@ -261,7 +269,7 @@ function withItems(status: number, context: string, work: (call: items.ItemsCall
   };
 }
 
-function contextOf({ site, id }: { readonly site: { readonly id: string }; readonly id: string }): string {
+function contextOf({ site, id }: List): string {
   return `sites('${site.id}')/lists('${id}')`;
 }
 
@@ -296,12 +304,10 @@ async function respondToBatch(
 
 function shown(id: string, { status, headers, body }: ServiceResponse): JsonObject {
   // In the usual spelling, since clients look for Content-Type in that.
-  const named = Object.entries(headers).map(([name, value]) => [name.replace(/\b[a-z]/g, upperCase), value] as const);
+  const named = Object.entries(headers).map(
+    ([name, value]) => [name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase()), value] as const,
+  );
   return { id, status, headers: objectFrom(named), ...(body === '' ? {} : { body: parseJson(body) }) };
-}
-
-function upperCase(letter: string): string {
-  return letter.toUpperCase();
 }
 
 function partsIn(request: ServiceRequest): readonly Part[] {
