@@ -1,6 +1,6 @@
 /** The rows of JSON files: elements of an array, which is never in memory as a whole, and their objects. */
 import { Failure } from '../core/errors.ts';
-import type { Fields } from '../core/item.ts';
+import { ownField } from '../core/item.ts';
 import { isObject, type JsonObject, type JsonValue, NumberToken, objectFrom } from '../core/json.ts';
 import { isBlank } from '../core/json-scan.ts';
 import { quoted } from '../core/text.ts';
@@ -212,14 +212,17 @@ export class JsonParser implements RowParser {
       return 'this row could not be read: fix its listctl:text and put that here';
     const parts = partsOf(value, this.#options);
     if (parts === undefined) return 'not an item: no "fields" object';
-    this.#collect(parts);
-    const { id, hasId } = parts;
-    if (hasId && id === undefined && action !== 'create') return `${quoted(idColumn)} is neither a string nor a number`;
+    const idValue = ownField(value, idColumn);
+    this.#collect(parts, idValue !== undefined);
+    const id = idText(idValue);
+    if (idValue !== undefined && id === undefined && action !== 'create')
+      return `${quoted(idColumn)} is neither a string nor a number`;
     if (action !== 'create' && action !== 'update') return { id, fields: {} };
-    return sentFrom(parts, this.#options, (name) => this.#unwritten.add(name));
+    const sent = sentFrom(parts, idValue, this.#options, (name) => this.#unwritten.add(name));
+    return 'problem' in sent ? sent : { id, fields: sent.fields };
   }
 
-  #collect({ members, others, readOnly, hasId }: Parts): void {
+  #collect({ members, others, readOnly }: Parts, hasId: boolean): void {
     const { action, idColumn, rename } = this.#options;
     for (const [name] of members) this.#see(name);
     if (hasId) this.#see(idColumn);
@@ -267,35 +270,27 @@ interface Parts {
   readonly others: readonly string[];
   /** The names of fields of an item that only the service sets. */
   readonly readOnly: readonly string[];
-  readonly hasId: boolean;
-  /** Undefined also if it is neither a string nor a number. */
-  readonly id: string | undefined;
-  readonly idValue: JsonValue;
 }
 
 /** Undefined for an object that is not an item and must be one. */
 function partsOf(object: JsonObject, options: RowsOptions): Parts | undefined {
   const { action, idColumn, rows } = options;
   const all = Object.entries(object).filter(([name]) => !isReservedName(name));
-  const hasId = Object.hasOwn(object, idColumn);
-  const idValue = hasId ? (object[idColumn] ?? null) : null;
-  const id = idText(idValue);
-  const inner = Object.hasOwn(object, 'fields') ? object['fields'] : undefined;
+  const inner = ownField(object, 'fields');
   const others = () => all.map(([name]) => name).filter((name) => name !== 'fields' && name !== idColumn);
   if (rows === 'items' && !isObject(inner)) {
     // get and delete need only the id.
     const needsFields = action === 'create' || inner !== undefined;
-    return needsFields ? undefined : { isItem: true, members: [], others: others(), readOnly: [], hasId, id, idValue };
+    return needsFields ? undefined : { isItem: true, members: [], others: others(), readOnly: [] };
   }
-  const looksLikeItem = all.length === 1 || Object.hasOwn(object, 'id') || hasId;
+  const looksLikeItem = all.length === 1 || Object.hasOwn(object, 'id') || Object.hasOwn(object, idColumn);
   if (isObject(inner) && rows !== 'fields' && (rows === 'items' || looksLikeItem)) {
     const members = Object.entries(inner).filter(([name]) => !isReservedName(name));
     const readOnly = members.map(([name]) => name).filter((name) => isReadOnly(name, options));
     const sent = readOnly.length === 0 ? members : members.filter(([name]) => !readOnly.includes(name));
-    return { isItem: true, members: sent, others: others(), readOnly, hasId, id, idValue };
+    return { isItem: true, members: sent, others: others(), readOnly };
   }
-  const members = all.filter(([name]) => name !== idColumn);
-  return { isItem: false, members, others: [], readOnly: [], hasId, id, idValue };
+  return { isItem: false, members: all.filter(([name]) => name !== idColumn), others: [], readOnly: [] };
 }
 
 function isReadOnly(name: string, { readOnly = [], rename, only = [] }: RowsOptions): boolean {
@@ -305,28 +300,28 @@ function isReadOnly(name: string, { readOnly = [], rename, only = [] }: RowsOpti
 
 /** The fields to send, overridden by the common ones; or why they are not valid. */
 function sentFrom(
-  { members, isItem, hasId, id, idValue }: Parts,
+  { members, isItem }: Parts,
+  idValue: JsonValue | undefined,
   options: RowsOptions,
   onLeftOut: (name: string) => void,
-): ParsedRow | RowFault | string {
+): Pick<ParsedRow, 'fields'> | RowFault {
   const { rename, only, idColumn, common, form } = options;
   const fields = new Map<string, JsonValue>();
   const isWanted = (name: string) => only === undefined || only.includes(name);
   const idField = rename.get(idColumn);
-  if (hasId && idField !== undefined && isWanted(idColumn)) fields.set(idField, idValue);
+  if (idValue !== undefined && idField !== undefined && isWanted(idColumn)) fields.set(idField, idValue);
   for (const [name, value] of members) {
     if (!isWanted(name)) continue;
     // In an item, a field with the name of the id column is an ordinary field.
     const field = (name === idColumn ? undefined : rename.get(name)) ?? name;
-    if (fields.has(field)) return `two members would both become field ${quoted(field)}`;
+    if (fields.has(field)) return wholeRow(`two members would both become field ${quoted(field)}`);
     fields.set(field, value);
   }
   if (form !== undefined) {
     const formed = isItem ? formedItem(fields, form, options, onLeftOut) : form.fields(fields);
-    const sent = checkedFields(formed, form, options);
-    return 'problem' in sent ? sent : { id, fields: sent.fields };
+    return checkedFields(formed, form, options);
   }
-  return { id, fields: objectFrom([...fields, ...Object.entries(common)]) };
+  return { fields: objectFrom([...fields, ...Object.entries(common)]) };
 }
 
 function formedItem(
@@ -345,7 +340,7 @@ function checkedFields(
   { fields: own, problems }: ReturnType<ListForm['fields']>,
   form: ListForm,
   { common, action }: RowsOptions,
-): { readonly fields: Fields } | RowFault {
+): Pick<ParsedRow, 'fields'> | RowFault {
   const fields = { ...own, ...common };
   const missing = action === 'create' && problems.length === 0 ? form.missing(fields) : [];
   const texts = [...problems.map(({ problem }) => problem), ...missing.map(({ typed }) => missingText(typed))];
@@ -353,7 +348,7 @@ function checkedFields(
 }
 
 /** A string or a number as an id. */
-function idText(value: JsonValue): string | undefined {
+function idText(value: JsonValue | undefined): string | undefined {
   if (typeof value === 'string') return value;
   if (value instanceof NumberToken) return value.digits;
   return typeof value === 'number' ? String(value) : undefined;
