@@ -109,7 +109,6 @@ export function parseServiceError(response: ServiceResponse, hide: (text: string
   return { text: text && hide(text).slice(0, 500), code, requestId };
 }
 
-/** Parses an object. */
 export function readMembers(response: ServiceResponse): JsonObject {
   const value = parseResponseJson(response);
   if (!isObject(value)) throw new SyntaxError('the response is not a JSON object');

@@ -248,7 +248,6 @@ function missingColumns(columns: readonly HeaderColumn[], { action, form, common
 
 const headerProblemsMax = 20;
 
-/** Reports all of them at once. */
 function refuseProblems(
   problems: readonly RowFault[],
   columns: readonly HeaderColumn[],
@@ -276,7 +275,6 @@ function withoutThem(problems: readonly RowFault[], columns: readonly HeaderColu
 /** The value of a cell, undefined for no field; or why it is not valid. */
 type CellValue = Parsed | { readonly value: undefined; readonly problem?: undefined };
 
-/** Makes the parser of the cells of a column. */
 function cellParser(
   type: CellType | undefined,
   form: FieldForm | undefined,
@@ -318,7 +316,6 @@ const emptyValues: Readonly<Record<RowsOptions['empty'], CellValue>> = {
   null: { value: null },
 };
 
-/** Makes the parser of rows of cells. */
 export function createCellParser(header: Header, options: RowsOptions): RowParser {
   const { idAt, notices } = header;
   const fieldsOf = fieldReader(header, options);

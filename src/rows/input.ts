@@ -247,13 +247,11 @@ export async function contentHash(input: Input, options: ByteOptions): Promise<s
   return hash.digest('hex');
 }
 
-/** Looks at the decompressed content. */
 export async function isEmpty(input: Input, options: ByteOptions): Promise<boolean> {
   for await (const { length } of contentBytes(input, options)) if (length > 0) return false;
   return true;
 }
 
-/** Looks at the first bytes. */
 export async function isGzip(input: Input): Promise<boolean> {
   const start = input.sizeBytes < 2 ? undefined : await readBlock(input, 0, 2);
   if (start?.[0] === 0x1f && start[1] === 0x8b) return true;

@@ -347,7 +347,6 @@ function checkedFields(
   return faultOf(texts.map(wholeRow)) ?? { fields };
 }
 
-/** A string or a number as an id. */
 function idText(value: JsonValue | undefined): string | undefined {
   if (typeof value === 'string') return value;
   if (value instanceof NumberToken) return value.digits;

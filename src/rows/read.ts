@@ -106,7 +106,6 @@ function delimiterOf(start: string, quotes?: boolean): string {
   return found ?? ',';
 }
 
-/** The header is here to its end. */
 function hasHeader(start: string, quotes?: boolean): boolean {
   const text = start.replace(/^sep=.\r?\n/i, '');
   for (const character of outsideQuotes(text, quotes)) if (character === '\n') return true;
@@ -158,7 +157,6 @@ function idRow({ line, text, isTooLong }: TextPart): RawRow | undefined {
 /** Separates an id from its error in a rejects file; no id contains a tab. */
 export const rejectMark = '\tlistctl:error: ';
 
-/** An open file of rows. */
 export interface RowsFile {
   readonly input: Input;
   readonly format: RowFormat;
@@ -184,7 +182,6 @@ export interface RowsFile {
   checkNames(): void;
 }
 
-/** Options of one pass over a file. */
 export interface Pass extends Pick<ByteOptions, 'onBytes' | 'onContent'> {
   /** Reads the rows of every shard. */
   readonly everyShard?: boolean | undefined;

@@ -146,7 +146,6 @@ export function fromReading({ rename, types, ...plain }: ReadingOptions): JsonOb
   return withoutUndefined({ ...plain, rename: [...rename], types: [...types] } as Record<string, JsonValue>);
 }
 
-/** Reverses `fromReading`. */
 export function toReading(json: JsonObject): ReadingOptions {
   const { rename, types, ...plain } = json as unknown as ReadingOptions & Record<'rename' | 'types', never>;
   return { ...plain, rename: new Map(rename), types: new Map(types) };
@@ -195,7 +194,6 @@ function measure(value: JsonValue, levels: number, size: { members: number; leng
 /** The id of a row, not yet checked, and its fields with the common ones. */
 export type ParsedRow = Pick<Row, 'id' | 'fields'>;
 
-/** Parses the rows of a file. */
 export interface RowParser {
   /** The column of the id, as `RowFault.column`. */
   readonly idColumn: number | undefined;

@@ -30,6 +30,17 @@ const envOf = (service: ScriptedService, more = {}) => ({
 
 const path = `/v1.0/sites/${site}/lists/${list}`;
 
+/** Runs a command with a service that gives these answers, and counts its requests. */
+async function runWith(answers: readonly ScriptedAnswer[], words: string | readonly string[], given = {}) {
+  await using service = await scriptedGraph(...answers);
+  const typed = typeof words === 'string' ? words.split(' ') : words;
+  const ended = await run(typed, { env: envOf(service, given), stdin: 'Title\nMilk\n' });
+  return { ...ended, sent: service.requests.length, requests: service.requests, connections: service.connections() };
+}
+
+const itemAnswer = { status: 200, body: item };
+const saying = (text: string) => expect.stringContaining(text);
+
 test.each([
   {
     words: 'items create -f Title=Milk',
@@ -56,24 +67,21 @@ test.each([
     printed: { id: '36' },
   },
 ])('$words', async ({ words, answer, sent, printed }) => {
-  await using service = await scriptedGraph(answer);
-
-  const { exitCode, stdout } = await run([...words.split(' '), '-o', 'json'], { env: envOf(service) });
+  const { exitCode, stdout, requests } = await runWith([answer], `${words} -o json`);
 
   expect(exitCode).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject(printed);
-  expect(service.requests).toMatchObject([sent]);
-  const headers = service.requests[0]?.headers ?? {};
+  expect(requests).toMatchObject([sent]);
+  const headers = requests[0]?.headers ?? {};
   expect(headers['user-agent']).toMatch(/^NONISV\|listctl\|listctl\/\d/);
   expect(headers['client-request-id']).toMatch(/^[0-9a-f-]{36}$/);
   expect(headers['idempotency-key']).toBeUndefined();
 });
 
 test('the ordinary service gets none of this', async () => {
-  await using service = await scriptedGraph({ status: 200, body: { id: '36', fields: {} } });
-  await run(['items', 'get', '36'], { env: envOf(service, { LISTCTL_SERVICE: '' }) });
-  expect(service.requests[0]?.path).toBe(`${path}/items/36`);
-  expect(service.requests[0]?.headers['client-request-id']).toBeUndefined();
+  const { requests } = await runWith([itemAnswer], 'items get 36', { LISTCTL_SERVICE: '' });
+  expect(requests[0]?.path).toBe(`${path}/items/36`);
+  expect(requests[0]?.headers['client-request-id']).toBeUndefined();
 });
 
 test('the entity tag of the body is that of a conditional update', async () => {
@@ -105,9 +113,8 @@ const error = (code: string, inner = {}) => ({
 });
 
 test('the columns and the item take one connection', async () => {
-  await using service = await scriptedGraph({ status: 201, body: item });
-  await run(['items', 'create', '-f', 'Title=Milk'], { env: envOf(service) });
-  expect({ sent: service.requests.length, connections: service.connections() }).toEqual({ sent: 1, connections: 1 });
+  const created = await runWith([{ status: 201, body: item }], 'items create -f Title=Milk');
+  expect(created).toMatchObject({ sent: 1, connections: 1 });
 });
 
 describe('errors', () => {
@@ -167,10 +174,8 @@ describe('errors', () => {
       says: 'Sites.ReadWrite.All',
     },
   ])('$name', async ({ words, answers, exit, sent, says }) => {
-    await using service = await scriptedGraph(...answers);
-    const { exitCode, stderr } = await run([...words.split(' '), '-o', 'json'], { env: envOf(service) });
-    expect({ exitCode, sent: service.requests.length }).toEqual({ exitCode: exit, sent });
-    expect(stderr).toContain(says);
+    const ended = await runWith(answers, `${words} -o json`);
+    expect(ended).toMatchObject({ exitCode: exit, sent, stderr: saying(says) });
   });
 });
 
@@ -179,18 +184,15 @@ test.each([
   ['--idempotency', 'honored', '-f', 'Title=x'],
   ['--idempotency-key-from', 'row', '--from', '-', '--input-format', 'csv', '--journal', 'none'],
 ])('there are no idempotency keys: %s', async (...words) => {
-  await using service = await scriptedGraph({ status: 201, body: item });
-  const world = { env: envOf(service), stdin: 'Title\nMilk\n' };
-  const { exitCode, stderr } = await run(['items', 'create', ...words], world);
-  expect({ exitCode, sent: service.requests.length }).toEqual({ exitCode: 2, sent: 0 });
-  expect(stderr).toContain('Microsoft Graph');
+  const ended = await runWith([{ status: 201, body: item }], ['items', 'create', ...words]);
+  expect(ended).toMatchObject({ exitCode: 2, sent: 0, stderr: saying('Microsoft Graph') });
 });
 
 test('after a 503 another connection is used', async () => {
   const unavailable = { status: 503, headers: { 'retry-after': '1' }, body: error('serviceNotAvailable') };
-  await using service = await scriptedGraph(unavailable, { status: 200, body: item });
-  expect(await run(['items', 'get', '36'], { env: envOf(service) })).toMatchObject({ exitCode: 0 });
-  expect(service.requests.map(({ headers }) => headers.connection)).toEqual(['keep-alive', 'close']);
+  const { exitCode, requests } = await runWith([unavailable, itemAnswer], 'items get 36');
+  expect(exitCode).toBe(0);
+  expect(requests.map(({ headers }) => headers.connection)).toEqual(['keep-alive', 'close']);
 });
 
 describe('a list by its address in the browser, or by names', () => {
@@ -236,20 +238,15 @@ describe('a list by its address in the browser, or by names', () => {
   });
 
   test('an address with HTTPS in capitals is one, too', async () => {
-    await using service = await scriptedGraph(
-      siteAnswer,
-      { status: 200, body: { value: lists } },
-      { status: 200, body: item },
-    );
+    const answers = [siteAnswer, { status: 200, body: { value: lists } }, itemAnswer];
     const given = { LISTCTL_LIST: 'HTTPS://contoso.sharepoint.com/sites/x/Lists/My%20Books', LISTCTL_SITE: '' };
-    expect(await run(['items', 'get', '36'], { env: envOf(service, given) })).toMatchObject({ exitCode: 0 });
+    expect(await runWith(answers, 'items get 36', given)).toMatchObject({ exitCode: 0 });
   });
 
   test('names go as they are where nothing is recorded', async () => {
-    await using service = await scriptedGraph({ status: 200, body: item });
     const given = { LISTCTL_SITE: 'contoso.sharepoint.com:/sites/x', LISTCTL_LIST: 'All books' };
-    await run(['items', 'get', '36'], { env: envOf(service, given) });
-    expect(service.requests.map(({ path: each }) => each)).toEqual([
+    const { requests } = await runWith([itemAnswer], 'items get 36', given);
+    expect(requests.map(({ path: each }) => each)).toEqual([
       '/v1.0/sites/contoso.sharepoint.com:/sites/x:/lists/All%20books/items/36?$expand=fields',
     ]);
   });
@@ -258,20 +255,16 @@ describe('a list by its address in the browser, or by names', () => {
     'https://contoso.sharepoint.com/:l:/s/x/FIq',
     'https://contoso.sharepoint.com/sites/x/SitePages/Home.aspx',
   ])('%s is no address of a list', async (address) => {
-    await using service = await scriptedGraph({ status: 200, body: item });
-    const world = { env: envOf(service, { LISTCTL_LIST: address, LISTCTL_SITE: '' }) };
-    const { exitCode, stderr } = await run(['items', 'get', '36'], world);
-    expect({ exitCode, sent: service.requests.length }).toEqual({ exitCode: 2, sent: 0 });
-    expect(stderr).toContain('open the list in the browser and copy its address');
+    const ended = await runWith([itemAnswer], 'items get 36', { LISTCTL_LIST: address, LISTCTL_SITE: '' });
+    const says = saying('open the list in the browser and copy its address');
+    expect(ended).toMatchObject({ exitCode: 2, sent: 0, stderr: says });
   });
 
   test('a next page at another origin is not followed', async () => {
     const page = { value: [], '@odata.nextLink': 'https://evil.example/v1.0/sites/x/lists?$skiptoken=1' };
-    await using service = await scriptedGraph(siteAnswer, { status: 200, body: page });
     const given = { LISTCTL_LIST: 'https://contoso.sharepoint.com/sites/x/Lists/Books', LISTCTL_SITE: '' };
-    const { exitCode, stderr } = await run(['items', 'get', '36'], { env: envOf(service, given) });
-    expect({ exitCode, sent: service.requests.length }).toEqual({ exitCode: 1, sent: 2 });
-    expect(stderr).toContain('not followed');
+    const ended = await runWith([siteAnswer, { status: 200, body: page }], 'items get 36', given);
+    expect(ended).toMatchObject({ exitCode: 1, sent: 2, stderr: saying('not followed') });
   });
 });
 
@@ -319,9 +312,8 @@ describe('init with the address of a list', () => {
 
   test('without a token, off a terminal, it says where to get one', async () => {
     await using directory = await settingsDirectory();
-    const { exitCode, stderr } = await run(['init', address], { env: directory.env });
-    expect(exitCode).toBe(3);
-    expect(stderr).toContain('LISTCTL_TOKEN_COMMAND');
+    const ended = await run(['init', address], { env: directory.env });
+    expect(ended).toMatchObject({ exitCode: 3, stderr: saying('LISTCTL_TOKEN_COMMAND') });
   });
 
   test('a list that is not there saves nothing', async () => {
@@ -339,9 +331,8 @@ describe('init with the address of a list', () => {
 
   test('another host needs the URL of Graph', async () => {
     const env = { LISTCTL_TOKEN: 'test-token' };
-    const { exitCode, stderr } = await run(['init', 'https://lists.example/sites/x/Lists/Books'], { env });
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain('--base-url');
+    const ended = await run(['init', 'https://lists.example/sites/x/Lists/Books'], { env });
+    expect(ended).toMatchObject({ exitCode: 2, stderr: saying('--base-url') });
   });
 });
 
@@ -363,18 +354,14 @@ describe('what a review found', () => {
     ['http://192.0.2.2/v1.0', 'refusing to send the token over plain http'],
     ['nonsense', 'invalid --base-url'],
   ])('init sends nothing to --base-url %s', async (url, says) => {
-    const { exitCode, stderr } = await run(['init', address, '--base-url', url], {
-      env: { LISTCTL_TOKEN: 'test-token' },
-    });
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain(says);
+    const ended = await run(['init', address, '--base-url', url], { env: { LISTCTL_TOKEN: 'test-token' } });
+    expect(ended).toMatchObject({ exitCode: 2, stderr: saying(says) });
   });
 
   test('an update whose response is about another item is in doubt', async () => {
-    await using service = await scriptedGraph({ status: 200, body: { '@odata.etag': tag, id: '8', Title: 'x' } });
-    const { exitCode, stderr } = await run(['items', 'update', '7', '-f', 'Title=x'], { env: envOf(service) });
-    expect(exitCode).toBe(8);
-    expect(stderr).toContain('about item "8"');
+    const other = { status: 200, body: { '@odata.etag': tag, id: '8', Title: 'x' } };
+    const ended = await runWith([other], 'items update 7 -f Title=x');
+    expect(ended).toMatchObject({ exitCode: 8, stderr: saying('about item "8"') });
   });
 
   test.each([
@@ -396,10 +383,8 @@ describe('what a review found', () => {
     [['-s', 'other.sharepoint.com:/sites/y', '-l', address], 'cannot be given as well'],
     [['-s', 'https://contoso.sharepoint.com/sites/x', '-l', 'Books'], '--site contoso.sharepoint.com:/sites/x'],
   ])('%s is refused', async (flags, says) => {
-    await using service = await scriptedGraph({ status: 200, body: item });
-    const { exitCode, stderr } = await run(['items', 'get', '1', ...flags], { env: envOf(service) });
-    expect({ exitCode, sent: service.requests.length }).toEqual({ exitCode: 2, sent: 0 });
-    expect(stderr).toContain(says);
+    const ended = await runWith([itemAnswer], ['items', 'get', '1', ...flags]);
+    expect(ended).toMatchObject({ exitCode: 2, sent: 0, stderr: saying(says) });
   });
 
   test('an invalid service ends only what needs it', async () => {
@@ -410,15 +395,9 @@ describe('what a review found', () => {
   });
 
   test('a run is undone with the names that it was typed with', async () => {
-    const created = { status: 201, body: item };
-    await using service = await scriptedGraph(
-      ...[{ status: 200, body: { id: site } }, { status: 200, body: { id: list } }, created],
-      ...[
-        { status: 200, body: { id: site } },
-        { status: 200, body: { id: list } },
-        { status: 204, body: '' },
-      ],
-    );
+    const located = [site, list].map((id) => ({ status: 200, body: { id } }));
+    const [created, deleted] = [{ status: 201, body: item }, { status: 204 }];
+    await using service = await scriptedGraph(...located, created, ...located, deleted);
     await using directory = await temporaryDirectory();
     const file = join(directory.path, 'rows.csv');
     writeFileSync(file, 'Title\nMilk\n');
@@ -432,20 +411,8 @@ describe('what a review found', () => {
   test('auth login keeps the service', async () => {
     await using service = await scriptedGraph({ status: 200, body: { id: list } });
     await using directory = await settingsDirectory();
-    const words = [
-      'auth',
-      'login',
-      '--with-token',
-      '--service',
-      'graph',
-      '--base-url',
-      service.url,
-      '-s',
-      site,
-      '-l',
-      list,
-    ];
-    expect(await run(words, { ...directory, stdin: 'test-token\n' })).toMatchObject({ exitCode: 0 });
+    const words = `auth login --with-token --service graph --base-url ${service.url} -s ${site} -l ${list}`;
+    expect(await run(words.split(' '), { ...directory, stdin: 'test-token\n' })).toMatchObject({ exitCode: 0 });
     expect(directory.read().profiles['default']).toMatchObject({ service: 'graph', baseUrl: service.url });
   });
 });

@@ -159,7 +159,6 @@ function itemOptions(list: ListRef, { filter, nonIndexed = false, pageMax }: Ite
   };
 }
 
-/** Makes an item of an element of a page. */
 export function toListedItem(members: JsonObject): Item {
   return withTag(toItem(members, undefined));
 }

@@ -283,25 +283,7 @@ describe('where a text stops being JSON', () => {
   });
 
   test('is reported for whatever JSON.parse refuses, and for nothing else', () => {
-    const piece = fc.constantFrom(
-      '{',
-      '}',
-      '[',
-      ']',
-      ',',
-      ':',
-      '"a"',
-      '1',
-      '-',
-      '0',
-      '.5',
-      'e9',
-      'true',
-      ' ',
-      '"',
-      '\\',
-      '\n',
-    );
+    const piece = fc.constantFrom(...'{}[],:-0 "\\\n1', '"a"', '.5', 'e9', 'true');
 
     fc.assert(
       fc.property(
