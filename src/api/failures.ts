@@ -45,7 +45,7 @@ export function listName({ site, list }: ListRef): string {
   return `list "${list}" of site "${site}"`;
 }
 
-export interface RequestContext extends Purpose {
+interface RequestContext extends Purpose {
   readonly errors?: ErrorWording | undefined;
   /** `https://host/v1.0` */
   readonly address: string;

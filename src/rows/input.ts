@@ -29,7 +29,7 @@ export interface Input {
   close(): void;
 }
 
-export interface InputOptions {
+interface InputOptions {
   readonly host: Pick<Host, 'stdin' | 'signal' | 'platform' | 'cwd'>;
   /** As `place.directory` of `spoolBytes`. */
   readonly spoolDirectory: string | undefined;

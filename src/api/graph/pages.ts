@@ -115,7 +115,7 @@ export async function* pagesOfItems<T>(
   }
 }
 
-export interface ItemQuery {
+interface ItemQuery {
   /** OData; all conditions must hold. */
   readonly filter?: string | undefined;
   /** Internal names; undefined for the fields that Graph chooses. */

@@ -187,29 +187,31 @@ export class ListForm {
   }
 
   #single(column: Column): ValueForm {
-    const checked = (value: JsonValue) => checkJson(value, column);
-    const nullable = (check: (value: JsonValue) => Parsed) => (value: JsonValue) =>
-      value === null ? { value } : check(value);
+    const element = this.#element(column);
+    return { ...element, fromJson: (value) => (value === null ? { value } : element.fromJson(value)) };
+  }
+
+  /** A value that is not null, which may be one of several. */
+  #element(column: Column): ValueForm {
     const { decimal = '.', commaAdvice } = this.#options;
+    const fromJson = (value: JsonValue) => checkJson(value, column);
     switch (column.type) {
       case 'number':
       case 'currency':
-        return {
-          fromText: (text) => checkedAfter(parseNumber(text, decimal, commaAdvice), checked),
-          fromJson: nullable(checked),
-        };
+        return { fromText: (text) => checkedAfter(parseNumber(text, decimal, commaAdvice), fromJson), fromJson };
       case 'boolean':
-        return { fromText: parseBoolean, fromJson: nullable(checked) };
+        return { fromText: parseBoolean, fromJson };
       case 'dateTime':
-        return { fromText: (text) => checked(text.trim()), fromJson: nullable(checked) };
-      case 'choice':
-      case 'lookup':
-      case 'personOrGroup': {
-        const element = this.#element(column);
-        return { fromText: element.fromText, fromJson: nullable(element.fromJson) };
-      }
+        return { fromText: (text) => fromJson(text.trim()), fromJson };
       case 'text':
-        return { fromText: (value) => ({ value }), fromJson: nullable(checked) };
+        return { fromText: (value) => ({ value }), fromJson };
+      case 'choice': {
+        const check = (value: string) => choiceOf(value, column);
+        return { fromText: check, fromJson: (value) => (typeof value === 'string' ? check(value) : fromJson(value)) };
+      }
+      case 'lookup':
+      case 'personOrGroup':
+        return this.#reference(column);
       default: {
         const textProblem = `the type of the column is unknown: pass JSON, as with --type ${column.name}=json`;
         return { textProblem, fromText: () => ({ problem: textProblem }), fromJson: (value) => ({ value }) };
@@ -217,20 +219,10 @@ export class ListForm {
     }
   }
 
-  /** A value of a choice, lookup or person, which may be one of several. */
-  #element(column: Column): ValueForm {
-    if (column.type === 'choice') {
-      const check = (value: string) => choiceOf(value, column);
-      return {
-        fromText: check,
-        fromJson: (value) => (typeof value === 'string' ? check(value) : checkJson(value, column)),
-      };
-    }
+  #reference(column: Column): ValueForm {
     const isPerson = column.type === 'personOrGroup';
-    const fromJson = (value: JsonValue): Parsed => {
-      if (isPerson && isMail(value)) return this.#person(value.trim());
-      return checkJson(value, column);
-    };
+    const fromJson = (value: JsonValue): Parsed =>
+      isPerson && isMail(value) ? this.#person(value.trim()) : checkJson(value, column);
     const fromText = (text: string) => {
       const trimmed = text.trim();
       return fromJson(/^[1-9]\d{0,9}$/.test(trimmed) ? Number(trimmed) : trimmed);

@@ -193,7 +193,7 @@ export function tagOf(list: List, id: string, { version, times }: StoredItem): s
   return `"${guidOf(JSON.stringify([list.stored, id, times?.[0]]))},${version}"`;
 }
 
-export interface FieldsOptions {
+interface FieldsOptions {
   readonly select?: ReadonlySet<string> | undefined;
   /** Items are read together. */
   readonly inCollection?: boolean;
