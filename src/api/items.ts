@@ -39,7 +39,7 @@ function createOperation(
   return {
     request: { method: 'POST', path: listPath(list), headers, body: printFields(fields) },
     purpose: () => ({ task: `create an item in ${listName(list)}`, target: listName(list), idempotencyKey }),
-    read: (response) => parseNewItem(response, given),
+    read: (response) => checkNew(parseItem(response), given, 'belongs to another item'),
     check: () => createCheck(list, fields, given),
   };
 }
@@ -69,7 +69,7 @@ function updateOperation(ref: ItemRef, fields: Fields, ifMatch?: string): Operat
       response.body.length === 0
         ? bareItem(ref.id, headerValue(response.headers['etag']))
         : parseUpdatedItem(response, ref),
-    check: ifMatch === undefined ? undefined : () => updateCheck(ref, fields),
+    check: ifMatch === undefined ? undefined : () => updateCheck(getOperation(ref), fields, true),
   };
 }
 
@@ -110,10 +110,10 @@ function itemPath(ref: ItemRef): string {
   return `${listPath(ref)}/${pathSegment(ref.id, 'item')}`;
 }
 
-function parseNewItem(response: ServiceResponse, given: GivenIds | undefined): Item {
-  const item = parseItem(response);
+/** @throws {ForeignResponse} if another create of the run returned the item */
+export function checkNew(item: Item, given: GivenIds | undefined, whose: string): Item {
   if (given === undefined || given.add(item.id)) return item;
-  throw new ForeignResponse(`the response has the id "${item.id.slice(0, 100)}", which belongs to another item`);
+  throw new ForeignResponse(`the response has the id "${item.id.slice(0, 100)}", which ${whose}`);
 }
 
 /** For a create whose 2xx has an unusable body: reads the item of its `Location` (responses-5). */
@@ -122,7 +122,7 @@ function createCheck(list: ListRef, fields: Fields, given?: GivenIds): WriteChec
     findRead: (head, address) => {
       const id = isSuccess(head) ? parseLocation(head.headers['location'], address, list) : undefined;
       if (id === undefined) return undefined;
-      const { request, read } = readBack({ ...list, id }, fields);
+      const { request, read } = readBack(getOperation({ ...list, id }), fields);
       const readNew = (response: ServiceResponse) => {
         const item = read(response);
         return item === undefined || given === undefined || given.add(item.id) ? item : undefined;
@@ -133,12 +133,13 @@ function createCheck(list: ListRef, fields: Fields, given?: GivenIds): WriteChec
   };
 }
 
-/** For a conditional update that was refused (412) after an attempt in doubt: that attempt may have changed the item. */
-function updateCheck(ref: ItemRef, fields: Fields): WriteCheck<Item> {
-  return {
-    findRead: ({ status }) => (status === 412 ? readBack(ref, fields) : undefined),
-    mayDisprove: true,
-  };
+/**
+ * For a conditional update that was refused (412) after an attempt in doubt, which may have changed the item.
+ *
+ * @param get reads the item
+ */
+export function updateCheck(get: Operation<Item>, fields: Fields, mayDisprove: boolean): WriteCheck<Item> {
+  return { findRead: ({ status }) => (status === 412 ? readBack(get, fields) : undefined), mayDisprove };
 }
 
 /** The id in a `Location` (RFC 9110, section 10.2.2) of exactly one item of the list. */
@@ -154,11 +155,11 @@ function parseLocation(location: string | undefined, address: string, list: List
   });
 }
 
-/** Reads an item; a write of these fields was applied if the item has them. */
-function readBack(ref: ItemRef, fields: Fields): VerifyingRead<Item> {
-  const read = (response: ServiceResponse) => {
-    const item = parseItem(response, ref);
+/** A write of these fields was applied if the item has them. */
+function readBack({ request, read }: Operation<Item>, fields: Fields): VerifyingRead<Item> {
+  const readWritten = (response: ServiceResponse) => {
+    const item = read(response);
     return holdsFields(item.fields, fields) ? item : undefined;
   };
-  return { request: getRequest(ref), read };
+  return { request, read: readWritten };
 }

@@ -42,7 +42,11 @@ export class ForeignResponse extends SyntaxError {}
 export function parseItem(response: ServiceResponse, ref?: { readonly id: string }): Item {
   const item = toItem(readMembers(response), headerValue(response.headers['etag']));
   if (ref === undefined || item.id === ref.id) return item;
-  throw new ForeignResponse(`the response is about item "${item.id.slice(0, 100)}", which was not requested`);
+  throw otherItem(item.id);
+}
+
+export function otherItem(id: string): ForeignResponse {
+  return new ForeignResponse(`the response is about item "${id.slice(0, 100)}", which was not requested`);
 }
 
 /** The item with these members. */

@@ -5,22 +5,15 @@
 import { randomUUID } from 'node:crypto';
 import { Failure } from '../../core/errors.ts';
 import { attempt } from '../../core/files.ts';
-import {
-  type Fields,
-  headerValue,
-  holdsFields,
-  type Item,
-  type ItemRef,
-  type ListRef,
-  pathSegment,
-} from '../../core/item.ts';
+import { type Fields, headerValue, type Item, type ItemRef, type ListRef, pathSegment } from '../../core/item.ts';
 import { isObject, type JsonObject, type JsonValue, objectFrom, printJson } from '../../core/json.ts';
-import type { GivenIds, ItemOperations, Operation, WriteCheck } from '../client.ts';
+import type { GivenIds, ItemOperations, Operation } from '../client.ts';
 import { type ErrorWording, listName, purposeOf } from '../failures.ts';
+import { checkNew, updateCheck } from '../items.ts';
 import {
   bareItem,
   checkDeleted,
-  ForeignResponse,
+  otherItem,
   parseItem,
   parseResponseJson,
   parseServiceError,
@@ -47,13 +40,7 @@ function createOperation(list: ListRef, fields: Fields, key: string | undefined,
   return {
     request: toRequest('POST', `${listPath(list)}/items`, { body: { fields } }),
     purpose: () => ({ task: `create an item in ${place}`, target: place }),
-    read: (response) => {
-      const item = withTag(parseItem(response));
-      if (given === undefined || given.add(item.id)) return item;
-      throw new ForeignResponse(
-        `the response has the id "${item.id.slice(0, 100)}", which another item of this run has`,
-      );
-    },
+    read: (response) => checkNew(withTag(parseItem(response)), given, 'another item of this run has'),
     errors: graphErrors,
   };
 }
@@ -72,7 +59,8 @@ function updateOperation(ref: ItemRef, fields: Fields, ifMatch?: string): Operat
     request: toRequest('PATCH', `${itemPath(ref)}/fields`, { body: fields, ifMatch }),
     purpose: () => purposeOf('update', ref),
     read: (response) => updatedItem(response, ref),
-    check: ifMatch === undefined ? undefined : () => updateCheck(ref, fields),
+    // Fields are read in another form than they are written in: different ones prove nothing.
+    check: ifMatch === undefined ? undefined : () => updateCheck(getOperation(ref), fields, false),
     errors: graphErrors,
   };
 }
@@ -137,9 +125,7 @@ function updatedItem(response: ServiceResponse, ref: ItemRef): Item {
   const fields = readMembers(response);
   if (isObject(fields['error'])) throw new SyntaxError('the response has an "error"');
   const { id } = fields;
-  if (typeof id === 'string' && id !== ref.id) {
-    throw new ForeignResponse(`the response is about item "${id.slice(0, 100)}", which was not requested`);
-  }
+  if (typeof id === 'string' && id !== ref.id) throw otherItem(id);
   return {
     id: ref.id,
     fields,
@@ -148,22 +134,6 @@ function updatedItem(response: ServiceResponse, ref: ItemRef): Item {
       ['fields', fields],
     ]),
     etag: tagOf(fields) ?? header,
-  };
-}
-
-/**
- * For a conditional update that was refused (412) after an attempt in doubt. Fields are read in another form than they
- * are written in, so that different ones prove nothing.
- */
-function updateCheck(ref: ItemRef, fields: Fields): WriteCheck<Item> {
-  const { request, read } = getOperation(ref);
-  const readBack = (response: ServiceResponse) => {
-    const item = read(response);
-    return holdsFields(item.fields, fields) ? item : undefined;
-  };
-  return {
-    findRead: ({ status }) => (status === 412 ? { request, read: readBack } : undefined),
-    mayDisprove: false,
   };
 }
 
