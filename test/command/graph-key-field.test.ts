@@ -85,7 +85,7 @@ test.each<{ lookUps: Mishap[]; exit: number }>([
   }
 });
 
-test('two items with the key are named, and neither is taken', async () => {
+test('two items with the key are named, and neither is the result', async () => {
   await using graph = await faultyGraph(columns);
   await graph.add({ Indexed: 'k' });
   await graph.add({ Indexed: 'k' });
@@ -94,7 +94,7 @@ test('two items with the key are named, and neither is taken', async () => {
   expect({ exitCode, stderr }).toEqual({ exitCode: 8, stderr: expect.stringContaining('have Indexed "k": 1, 2') });
 });
 
-test('a key that differs in case alone is not taken, and no proof that nothing was stored', async () => {
+test('a key that differs in case alone is another key, but no proof that nothing was stored', async () => {
   await using graph = await faultyGraph(columns);
   await graph.add({ Unique: 'K' });
   graph.mishaps.creates = once('lost');
@@ -102,7 +102,7 @@ test('a key that differs in case alone is not taken, and no proof that nothing w
   expect({ exitCode, stderr }).toEqual({ exitCode: 8, stderr: expect.stringContaining('have Unique "k": 1') });
 });
 
-test('an item that others made with the key is not taken for the one that was sent', async () => {
+test('an item that others created with the key is not the result', async () => {
   for (const column of ['Unique', 'Indexed']) {
     await using graph = await faultyGraph(columns);
     await graph.add({ Title: 'of others', [column]: 'k' });
@@ -416,7 +416,7 @@ describe('runs resolve --auto', () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining('has no key field') });
   });
 
-  test('an item with the key of the row is taken by --applied', async () => {
+  test('--applied accepts an item with the key of the row', async () => {
     await using graph = await faultyGraph(columns);
     await inDoubt(graph, 'Indexed', text);
     expect(await listctl(graph, 'runs resolve last --row 2 --applied 2 -o none')).toMatchObject({ exitCode: 0 });

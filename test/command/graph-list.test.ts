@@ -110,7 +110,7 @@ describe('pages', () => {
     });
   });
 
-  test('that are too large are asked for with fewer items', async () => {
+  test('that are too large are requested with fewer items', async () => {
     const large = itemsFrom(1, 9, { Note: 'x'.repeat(1_000_000) });
     await using service = await scriptedService(
       { status: 200, body: { value: large } },
@@ -283,7 +283,7 @@ describe('conditions', () => {
     expect(service.requests[0]?.headers['prefer']).toBe('HonorNonIndexedQueriesWarningMayFailRandomly');
   });
 
-  test('no Prefer header is sent unasked', async () => {
+  test('no Prefer header is sent by default', async () => {
     await using service = await scriptedService(noItems);
     await run(['items', 'list', '--filter', 'fields/Count gt 5'], { env: envOf(service) });
     expect(service.requests[0]?.headers['prefer']).toBeUndefined();

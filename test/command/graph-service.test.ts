@@ -79,7 +79,7 @@ test('a file: create, update and delete, and the run undone', async () => {
   expect(await listctl('items', 'delete', '--from', ids, '--yes', '-o', 'none')).toMatchObject({ exitCode: 0 });
 });
 
-test('an item that was changed since is kept by an undo: the entity tag is that of the body', async () => {
+test('an undo does not delete an item that was changed since: the entity tag is that of the body', async () => {
   const rows = file('books.csv', 'Title\nDune\nSolaris\n');
   await listctl('items', 'create', '--from', rows, '-o', 'none');
   await listctl('items', 'update', '2', '-f', 'Title=Eden', '-o', 'none');
@@ -104,7 +104,7 @@ describe('apply', () => {
     expect(JSON.parse(stdout).fields.Year).toBe(1965);
   });
 
-  test('a state of Graph is not taken for one of the other service', async () => {
+  test('a state of Graph is refused for the other service', async () => {
     file('books.yaml', manifest);
     await listctl('apply', 'books.yaml', '--init', '--yes', '-o', 'none');
     const other = { ...env(), LISTCTL_SERVICE: 'list-item' };

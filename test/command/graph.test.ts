@@ -300,7 +300,7 @@ describe('init with the address of a list', () => {
     expect(existsSync(directory.credentials)).toBe(false);
   });
 
-  test('is asked for where the URL is that of Graph', async () => {
+  test('is a question where the URL is that of Graph', async () => {
     await using directory = await settingsDirectory();
     const host = testHost({ ...directory, terminal: 120 });
     const running = main(['init', '-p', 'books'], host);
@@ -336,7 +336,7 @@ describe('init with the address of a list', () => {
   });
 });
 
-describe('what a review found', () => {
+describe('regressions', () => {
   const address = 'https://contoso.sharepoint.com/sites/x/Lists/Books';
 
   test("init does not run another service's token command", async () => {

@@ -1,4 +1,4 @@
-/** Responses that belong to another request, or say nothing of the one that was sent. */
+/** Responses that belong to another request, or have no meaning for the one that was sent. */
 import { describe, expect, test } from 'vitest';
 import { answerBytes } from '../../support/fault-answer.ts';
 import { type AnswerStep, always, inOrder } from '../../support/fault-plan.ts';
@@ -45,7 +45,7 @@ describe.each(ways)('over $name', (way) => {
     { id: null },
     { id: '17', fields: {}, error: { code: 'quota' } },
     { fields: 'Title' },
-  ])('an update answered 200 with %j is in doubt', async (body) => {
+  ])('an update with the response 200 %j is in doubt', async (body) => {
     const { exitCode } = await runAgainst(way, verbs.update, { plan: always(answering(body)) });
 
     expect(exitCode).toBe(8);
@@ -56,13 +56,13 @@ describe.each(ways)('over $name', (way) => {
     [verbs.update, { id: '17' }],
     [verbs.update, { id: '17', fields: {}, error: null }],
     [verbs.delete, { status: 'queued' }],
-  ])('%j answered 200 with %j is done', async (words, body) => {
+  ])('%j with the response 200 %j is done', async (words, body) => {
     const { exitCode } = await runAgainst(way, words, { plan: always(answering(body)) });
 
     expect(exitCode).toBe(0);
   });
 
-  test('a deletion answered 200 with an error is in doubt', async () => {
+  test('a deletion with a 200 that has an error is in doubt', async () => {
     const { exitCode } = await runAgainst(way, verbs.delete, { plan: always(answering({ error: 'locked' })) });
 
     expect(exitCode).toBe(8);

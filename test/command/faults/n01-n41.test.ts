@@ -4,7 +4,7 @@
  */
 import { afterAll, expect, test } from 'vitest';
 import { printRows, untestedRows } from '../../support/fault-rows.ts';
-import './rows-answers.ts';
+import './rows-responses.ts';
 import './rows-connecting.ts';
 import './rows-connections.ts';
 import './rows-lost.ts';

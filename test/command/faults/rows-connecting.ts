@@ -120,7 +120,7 @@ row('N05', 'a certificate of an authority that --ca-file names is good', async (
   expect({ exitCode, createdCount }).toEqual({ exitCode: 0, createdCount: 1 });
 });
 
-row('N40', 'HTTPS_PROXY is asked for a tunnel, and gets no token; its password is never printed', async (way) => {
+row('N40', 'HTTPS_PROXY opens a tunnel, and gets no token; its password is never printed', async (way) => {
   await using server = await faultServer({ certificate: authority.issue({ host: 'lists.invalid' }) });
   await using proxy = await connectProxy({ port: server.port });
 
@@ -186,7 +186,7 @@ row(
 );
 
 for (const status of [407, 502]) {
-  row('N40', `a proxy that answers CONNECT with ${status} was sent nothing: 7 after five attempts`, async (way) => {
+  row('N40', `a proxy that responds to CONNECT with ${status} was sent nothing: 7 after five attempts`, async (way) => {
     await using proxy = await connectProxy({ refusal: answerBytes(status, { body: 'no way' }) });
 
     const { exitCode, host, stderr } = await runTrustingAt(way, 'https://lists.invalid/v1.0', {

@@ -16,7 +16,7 @@ function busy(parts: AnswerParts = {}, then?: AnswerStep['ending']): AnswerStep 
 /** What a server did on its own is known to the client by then. */
 const aMoment = () => new Promise((resolve) => setTimeout(resolve, 50));
 
-row('N38', 'a second attempt goes over the connection that was kept', async (way) => {
+row('N38', 'a second attempt uses the same connection', async (way) => {
   const { exitCode, log } = await runAgainst(way, verbs.create, { plan: inOrder(busy()) });
 
   expect({ exitCode, connections: log.map(({ connection }) => connection) }).toEqual({
@@ -26,7 +26,7 @@ row('N38', 'a second attempt goes over the connection that was kept', async (way
 });
 
 for (const then of ['fin', 'rst'] as const) {
-  row('N38', `a kept connection that the server ends with ${then} while it is idle is not noticed`, async (way) => {
+  row('N38', `an idle connection that the server ends with ${then} is replaced, without a message`, async (way) => {
     const { exitCode, attempts, createdCount, log } = await runAgainst(
       way,
       verbs.create,
@@ -38,18 +38,22 @@ for (const then of ['fin', 'rst'] as const) {
     expect(log.map(({ connection }) => connection)).toEqual([1, 2]);
   });
 
-  row('N38', `a kept connection that ends with ${then} as the next create arrives leaves it in doubt`, async (way) => {
-    for (const [point, created] of [
-      ['head-read', 0],
-      ['applied', 1],
-    ] as const) {
-      const { exitCode, attempts, createdCount } = await runAgainst(way, verbs.create, {
-        plan: inOrder(busy(), { point, action: then }),
-      });
+  row(
+    'N38',
+    `a reused connection that ends with ${then} as the next create arrives leaves it in doubt`,
+    async (way) => {
+      for (const [point, created] of [
+        ['head-read', 0],
+        ['applied', 1],
+      ] as const) {
+        const { exitCode, attempts, createdCount } = await runAgainst(way, verbs.create, {
+          plan: inOrder(busy(), { point, action: then }),
+        });
 
-      expect({ exitCode, attempts, createdCount }).toEqual({ exitCode: 8, attempts: 2, createdCount: created });
-    }
-  });
+        expect({ exitCode, attempts, createdCount }).toEqual({ exitCode: 8, attempts: 2, createdCount: created });
+      }
+    },
+  );
 
   row('N38', `and leaves a read, an update and a delete to be sent again`, async (way) => {
     const plan = inOrder(busy(), { point: 'head-read', action: then });
@@ -80,7 +84,7 @@ for (const [what, stray] of [
   ['an empty line', Buffer.from('\r\n')],
 ] as const) {
   for (const when of ['at once', 'a moment later'] as const) {
-    row('N39', `the next request never gets what stands behind an answer: ${what}, ${when}`, async (way) => {
+    row('N39', `the next request never gets what follows a response: ${what}, ${when}`, async (way) => {
       const first = Buffer.concat([answerBytes(429), when === 'at once' ? stray : Buffer.alloc(0)]);
 
       const run = await runAgainst(
@@ -104,7 +108,7 @@ for (const [what, stray] of [
   }
 }
 
-row('N39', 'an answer that is sent before the request is not the answer to it', async (way) => {
+row('N39', 'a response that is sent before the request is not its response', async (way) => {
   const stalls = { point: 'body-read', action: 'stall' } as const;
 
   const { exitCode, stdout, stderr } = await runAgainst(
@@ -146,7 +150,7 @@ for (const [what, answer] of broken) {
   });
 }
 
-row('N39', 'early hints before the answer are passed over', async (way) => {
+row('N39', 'early hints before the response are ignored', async (way) => {
   const hints = Buffer.from('HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n');
   const whole = ({ status, body: own }: OwnAnswer) => Buffer.concat([hints, hints, answerBytes(status, { body: own })]);
 
@@ -158,7 +162,7 @@ row('N39', 'early hints before the answer are passed over', async (way) => {
   expect(JSON.parse(stdout)).toMatchObject({ id: '42' });
 });
 
-row('N39', 'two lengths that differ are no answer', async (way) => {
+row('N39', 'a response with two different lengths is not usable', async (way) => {
   const headers = [
     ['Content-Length', '23'],
     ['Content-Length', '2'],

@@ -48,7 +48,9 @@ for (const action of ['fin', 'rst'] as const) {
   );
 
   for (const point of ['mid-status', 'mid-headers'] as const) {
-    row('N08', `an answer that ends ${point} with ${action} is none`, (way) => expectLost(way, { point, action }));
+    row('N08', `a response that ends ${point} with ${action} counts as lost`, (way) =>
+      expectLost(way, { point, action }),
+    );
   }
 }
 
@@ -61,10 +63,10 @@ row('N09', 'headers that drip are cut at the limit', (way) =>
 );
 
 for (const action of ['fin', 'rst', 'stall'] as const) {
-  row('N10', `a body that is cut by ${action} is no answer`, (way) => expectLost(way, { point: 'mid-body', action }));
+  row('N10', `a body that is cut by ${action} counts as lost`, (way) => expectLost(way, { point: 'mid-body', action }));
 }
 
-row('N10', 'a body whose chunks are cut is no answer', async (way) => {
+row('N10', 'a body whose chunks are cut counts as lost', async (way) => {
   const cut = ({ status, body }: OwnAnswer) => {
     const chunks = chunkedBody(body.slice(0, 8), body.slice(8));
     return answerBytes(status, {
@@ -94,7 +96,7 @@ const unframed: AnswerStep = {
   ending: 'fin',
 };
 
-row('N12', 'a body without a length that ends in the middle of its JSON is no answer', async (way) => {
+row('N12', 'a body without a length that ends in the middle of its JSON counts as lost', async (way) => {
   const { exitCode, attempts, createdCount } = await runAgainst(way, verbs.create, { plan: always(unframed) });
   const read = await runAgainst(way, verbs.get, { plan: inOrder(unframed) });
 
@@ -114,23 +116,27 @@ function located(location: string, then: 'fin' | 'rst' | 'stall' | 'drip'): Answ
 }
 
 for (const then of ['fin', 'rst', 'stall', 'drip'] as const) {
-  row('N13', `a create whose answer is cut by ${then} after its Location is looked up once, and done`, async (way) => {
-    const step = located(`${items}/42`, then);
+  row(
+    'N13',
+    `a create whose response is cut by ${then} after its Location is looked up once, and done`,
+    async (way) => {
+      const step = located(`${items}/42`, then);
 
-    const { exitCode, methods, log, stdout, stderr } = await runAgainst(
-      way,
-      [...verbs.create, ...(then === 'stall' || then === 'drip' ? ['--timeout', '1.5'] : [])],
-      { plan: inOrder(step) },
-    );
+      const { exitCode, methods, log, stdout, stderr } = await runAgainst(
+        way,
+        [...verbs.create, ...(then === 'stall' || then === 'drip' ? ['--timeout', '1.5'] : [])],
+        { plan: inOrder(step) },
+      );
 
-    expect({ exitCode, methods, path: log[1]?.path, stderr }).toEqual({
-      exitCode: 0,
-      methods: ['POST', 'GET'],
-      path: `${items}/42`,
-      stderr: '',
-    });
-    expect(JSON.parse(stdout)).toMatchObject({ id: '42', fields: { Title: 'Milk' } });
-  });
+      expect({ exitCode, methods, path: log[1]?.path, stderr }).toEqual({
+        exitCode: 0,
+        methods: ['POST', 'GET'],
+        path: `${items}/42`,
+        stderr: '',
+      });
+      expect(JSON.parse(stdout)).toMatchObject({ id: '42', fields: { Title: 'Milk' } });
+    },
+  );
 }
 
 row('N13', 'a Location that is relative counts from the address of the request', async (way) => {
@@ -139,7 +145,7 @@ row('N13', 'a Location that is relative counts from the address of the request',
   expect({ exitCode, path: log[1]?.path }).toEqual({ exitCode: 0, path: `${items}/42` });
 });
 
-row('N13', 'an answer without a length, cut after its Location, is looked up too', async (way) => {
+row('N13', 'a response without a length, cut after its Location, is looked up too', async (way) => {
   const answer = (own: OwnAnswer) => {
     const bytes = typeof unframed.answer === 'function' ? unframed.answer(own) : unframed.answer;
     return Buffer.from(Buffer.from(bytes).toString().replace('Connection: close', `Location: ${items}/42\r\n$&`));

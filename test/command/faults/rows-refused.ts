@@ -173,7 +173,7 @@ row('N26', 'a delete that may have been done, and then 404, is done', async (way
   expect(JSON.parse(run.stdout)).toEqual({ id: '17' });
 });
 
-row('N26', 'a delete whose first answer is 404 is 4', async (way) => {
+row('N26', 'a delete whose first response is 404 ends with 4', async (way) => {
   const run = await runAgainst(way, ['items', 'delete', '18']);
 
   expect(ended(run)).toEqual([4, 1]);

@@ -137,7 +137,7 @@ test('a response to another request ends its connection, and the run if it is to
   expect(drop).toHaveBeenCalledTimes(2);
 });
 
-test('an attempt tells the rest of the budget, done or not', async () => {
+test('an attempt has the rest of the budget, done or not', async () => {
   const headers = { 'ratelimit-remaining': '40', 'ratelimit-reset': '30' };
   const { client } = clientWith([answered(500, headers), answered(201, headers)]);
   const attempts = client.startAttempts(operation(1));
@@ -149,7 +149,7 @@ test('an attempt tells the rest of the budget, done or not', async () => {
   ]);
 });
 
-test('the time of the service is that of its newest Date, less its Age, and goes on', async () => {
+test('the time of the service is that of its newest Date, less its Age, and advances', async () => {
   const date = (second: number) => ({ date: new Date(Date.UTC(2026, 10, 20, 0, 0, second)).toUTCString() });
   const { client } = clientWith([
     ...[answered(200, { ...date(1), age: '5' }), answered(200, date(1)), answered(200, { date: 'now' })],

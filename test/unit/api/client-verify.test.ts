@@ -116,7 +116,7 @@ describe('a read that verifies a write', () => {
     });
   });
 
-  test('of a create that may be repeated is no outage if it was answered', async () => {
+  test('of a create that may be repeated is no outage if it had a response', async () => {
     const servedBy = async (verifying: Attempt, isRepeatable: boolean) => {
       const changes = { isRepeatable, check: check({ read: () => undefined, mayDisprove: false }).check };
       const cut = { ...lost, head: { status: 412, headers: {} } } as Attempt;

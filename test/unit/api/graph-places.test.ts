@@ -29,7 +29,7 @@ test.each([
   'https://contoso.sharepoint.com/sites/x',
   'http://contoso.sharepoint.com/Lists/Books',
   'https://contoso.sharepoint.com/Lists',
-])('%s is none', (address) => {
+])('%s is not the address of a list', (address) => {
   expect(() => parseListAddress(address)).toThrow('is not the address of a list');
 });
 

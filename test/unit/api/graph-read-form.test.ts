@@ -193,7 +193,7 @@ test('what is read and written back leaves an item as it was, and makes a copy o
   expect(await read(copy)).toEqual({ ...before, ...version, id: copy });
 });
 
-test('what only a user can write is kept as it was read', async () => {
+test('a value that only a user can write stays as it was read', async () => {
   const columns = await columnsFrom([
     { name: 'Photo' },
     { name: 'Terms_0', hidden: true, text: {} },

@@ -18,8 +18,8 @@ import { usual } from './rows-from.ts';
 const text = 'A\n1\n2\n';
 const sha256 = createHash('sha256').update(text).digest('hex');
 
-describe('I14: what can be no input', () => {
-  test('a directory and a file that is not there are slips', async () => {
+describe('I14: what cannot be an input', () => {
+  test('a directory and a file that does not exist are usage errors', async () => {
     await using directory = await temporaryDirectory();
     const options = { host: testHost(), spoolDirectory: directory.path };
     const missing = join(directory.path, 'no.csv');
@@ -34,7 +34,7 @@ describe('I14: what can be no input', () => {
     });
   });
 
-  test.skipIf(process.geteuid?.() === 0)('a file that nobody may read (not for root, who may)', async () => {
+  test.skipIf(process.geteuid?.() === 0)('a file without read permission (not for root)', async () => {
     await using directory = await temporaryDirectory();
     const path = join(directory.path, 'a.csv');
     await writeFile(path, text);
@@ -100,7 +100,7 @@ describe('I14: what can be no input', () => {
 });
 
 describe('I14: a file that changes while a run reads it', () => {
-  test('is read on, when another takes its name', async () => {
+  test('is read to its end, when another takes its name', async () => {
     await using directory = await temporaryDirectory();
     const path = join(directory.path, 'a.csv');
     await writeFile(path, text);
@@ -125,7 +125,7 @@ describe('I14: a file that changes while a run reads it', () => {
     },
   };
 
-  test.each(Object.keys(changes))('is not given on when %s', async (change) => {
+  test.each(Object.keys(changes))('is refused when %s', async (change) => {
     await using directory = await temporaryDirectory();
     const path = join(directory.path, 'a.csv');
     await writeFile(path, text);

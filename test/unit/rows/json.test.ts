@@ -25,7 +25,7 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
     }
   });
 
-  test('I11: a malformed row in the middle spoils no other, and is named by line and character', async () => {
+  test('I11: a malformed row in the middle does not affect others, and is named by line and character', async () => {
     const outcome = await rowsFrom(name, file('{"A":1}', '{"A":}', '{"A":2}'));
 
     expect(told(outcome)).toEqual([{ A: 1 }, '2:6 invalid JSON at "}"', { A: 2 }]);
@@ -227,7 +227,7 @@ describe('the array', () => {
     ]);
   });
 
-  test('a bracket too many or too few, and a quote too few, spoil one element of a file that is laid out', async () => {
+  test('a bracket too many or too few, and a quote too few, affect one element of a file with line ends', async () => {
     const text = '[\n  {"A": 1}},\n  {"A": 2},\n  {\n    "A": "x,\n    "B": 1\n  },\n  {"A": 3]},\n  {"A": 4}\n]\n';
 
     expect(await read(text)).toEqual([
@@ -239,7 +239,7 @@ describe('the array', () => {
     ]);
   });
 
-  test('any array is taken apart into its elements, wherever it is cut', async () => {
+  test('any array is split into its elements, wherever it is cut', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.jsonValue()),

@@ -20,7 +20,7 @@ describe('the type of a cell', () => {
     expect(await cells('string', '007', ' x ', 'true', '=1')).toEqual(['007', ' x ', 'true', '=1']);
   });
 
-  test('number: as JSON writes one, blanks around it left out, digits kept', async () => {
+  test('number: as JSON writes one, without the blanks around it, with all digits', async () => {
     expect(await cells('number', '5', ' -1.5 ', '12345678901234567890', '1.10', '1e400')).toEqual([
       5,
       -1.5,
@@ -42,7 +42,7 @@ describe('the type of a cell', () => {
     ]);
   });
 
-  test('--decimal ,: numbers have a decimal comma, and keep their digits; text is not taken for one', async () => {
+  test('--decimal ,: numbers have a decimal comma, with all digits; text is not parsed as one', async () => {
     const comma = (type: CellType) => (text: string) =>
       rowsFrom('a.csv', `A;B\n${text};x\n`, { ...types(['A', type]), decimal: ',' });
     const number = async (text: string) => told(await comma('number')(text))[0];

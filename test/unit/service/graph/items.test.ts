@@ -84,7 +84,7 @@ describe('an item', () => {
     expect(read).toEqual(whole.json.fields);
   });
 
-  test('is gone once it is deleted, and its id is not given again', async () => {
+  test('does not exist once it is deleted, and its id is not used again', async () => {
     await using graph = await graphIn();
     await graph.create(dune);
 
@@ -211,14 +211,14 @@ describe('an error', () => {
     ['GET', `${books}?$top=0`, 400, 'invalidRequest'],
     ['GET', `${books}?$skiptoken=x`, 400, 'invalidRequest'],
     ['GET', `${books}?$expand=fields(select=Title)`, 400, 'invalidRequest'],
-  ])('is the answer to %s %s: %i %s', async (method, path, status, code) => {
+  ])('is the response to %s %s: %i %s', async (method, path, status, code) => {
     await using graph = await graphIn({ schema: booksSchema });
 
     expect(await graph.send(method, path)).toMatchObject({ status, json: { error: { code } } });
   });
 
   test.each(['{', '[]', 'null', '{"fields":[]}', '{"Title":"Dune"}'])(
-    'is the answer to a create with the body %s',
+    'is the response to a create with the body %s',
     async (body) => {
       await using graph = await graphIn();
 

@@ -251,7 +251,7 @@ describe.each([
   });
 });
 
-test("Microsoft's client understands the answer to its batch", async () => {
+test("Microsoft's client reads the response to its batch", async () => {
   await using server = await libraryServer();
   // Without the version, which it would leave in the relative URL (msgraph-sdk-javascript#1178).
   const books = 'https://graph.microsoft.com/sites/root/lists/Books/items';
@@ -276,7 +276,7 @@ test("Microsoft's client understands the answer to its batch", async () => {
   expect(await answers.getResponseById('1').json()).toMatchObject({ id: '1', fields: { Key: 'k1' } });
 });
 
-test('PnP understands the answer to its batch', async () => {
+test('PnP reads the response to its batch', async () => {
   await using server = await libraryServer();
   const [graph, execute] = pnpGraph(server.url).batched();
   // Objects cannot be used twice in a batch (PnPjs, "Batching").

@@ -1,4 +1,4 @@
-/** N14 to N18, and N32 to N37: an answer came, and something is the matter with it. */
+/** N14 to N18, and N32 to N37: responses that are complete, and wrong in some way. */
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { expect } from 'vitest';
 import { type AnswerParts, answerBytes, chunkedBody } from '../../support/fault-answer.ts';
@@ -13,12 +13,12 @@ type Verb = keyof typeof verbs;
 const json = ['Content-Type', 'application/json'] as const;
 const mebibyte = 2 ** 20;
 
-/** The same answer to every request, each of which is done. */
+/** The same response to every request, each of which is applied. */
 function answering(status: number, parts: AnswerParts = {}): AnswerStep {
   return { answer: answerBytes(status, parts), applies: true };
 }
 
-/** How a verb ends where every answer is this one. */
+/** Runs a verb where every response is this one. */
 async function endOf(way: Way, verb: Verb, step: AnswerStep | FloodStep, more: readonly string[] = []) {
   const run = await runAgainst(way, [...verbs[verb], ...more], { plan: always(step) });
   // Whatever came of it: never two items for one create, and one request for it.
@@ -26,7 +26,7 @@ async function endOf(way: Way, verb: Verb, step: AnswerStep | FloodStep, more: r
   return run;
 }
 
-/** What cannot be used as an answer: a create is in doubt, a read has failed. */
+/** A response that cannot be used: a create is in doubt, a read has failed. */
 async function expectUnusable(way: Way, step: AnswerStep | FloodStep): Promise<void> {
   const create = await endOf(way, 'create', step);
   const read = await endOf(way, 'get', step);
@@ -47,7 +47,7 @@ row('N14', 'a JSON object with an id that calls itself text is an item, with a w
 });
 
 for (const status of [200, 201]) {
-  row('N15', `a page for people (${status}) is no answer of the list service`, async (way) => {
+  row('N15', `an HTML page (${status}) is not a response of the list service`, async (way) => {
     const step = answering(status, {
       headers: [['Content-Type', 'text/html; charset=utf-8']],
       body: '<html>Log in</html>',
@@ -74,7 +74,7 @@ row('N16', 'no body: a create is in doubt, an update and a delete are done', asy
 });
 
 for (const body of ['{"fields":{}}', '{"id":null}', '{"id":{"a":1}}', '{"id":""}', '[{"id":"42"}]', '"42"', 'null']) {
-  row('N17', `a create answered ${body} has no id: in doubt`, async (way) => {
+  row('N17', `a create with the response ${body} has no id: in doubt`, async (way) => {
     const { exitCode } = await endOf(way, 'create', answering(201, { headers: [json], body }));
 
     expect(exitCode).toBe(8);
@@ -82,7 +82,7 @@ for (const body of ['{"fields":{}}', '{"id":null}', '{"id":{"a":1}}', '{"id":""}
 }
 
 for (const body of ['[]', '"17"', '17', 'null', 'true', '{"fields":{}}']) {
-  row('N17', `a read answered ${body} has no item`, async (way) => {
+  row('N17', `a read with the response ${body} has no item`, async (way) => {
     const { exitCode } = await endOf(way, 'get', answering(200, { headers: [json], body }));
 
     expect(exitCode).toBe(1);
@@ -153,7 +153,7 @@ for (const before of ['', 'x'.repeat(490), 'x'.repeat(500 - canaryToken.length +
   );
 }
 
-row('N32', '-vv shows neither the token nor control bytes, whatever the answer repeats', async (way) => {
+row('N32', '-vv shows neither the token nor control bytes, whatever the response repeats', async (way) => {
   const body = { error: `\u001b[31m${canaryToken}\u0007\u202e` };
   await using server = await faultServer({
     plan: always({ answer: answerBytes(400, { headers: [['X-Echo', canaryToken]], body }), applies: false }),
@@ -169,7 +169,7 @@ row('N32', '-vv shows neither the token nor control bytes, whatever the answer r
   expect(host.printed.stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
 });
 
-row('N32', 'the first usable text is taken (responses-3)', async (way) => {
+row('N32', 'the first usable text is shown (responses-3)', async (way) => {
   const body = { error: { code: 'badField', message: 'the first' }, message: 'the second', detail: 'the third' };
 
   const { stderr } = await runAgainst(way, verbs.create, {
@@ -180,7 +180,7 @@ row('N32', 'the first usable text is taken (responses-3)', async (way) => {
   expect(stderr).not.toMatch(/the second|the third/);
 });
 
-row('N32', 'the code and the request id are kept for --json', async (way) => {
+row('N32', '--json has the code and the request id', async (way) => {
   const answer = answerBytes(400, {
     headers: [['request-id', 'r-1']],
     body: { error: { code: 'badField', message: 'no such field' } },
@@ -232,7 +232,7 @@ rowElsewhere(
 
 const item = '{"id":"42","fields":{"Title":"Milk"}}';
 
-row('N34', 'gzip that nobody asked for is decoded', async (way) => {
+row('N34', 'gzip that was not requested is decoded', async (way) => {
   const step = answering(201, { headers: [json, ['Content-Encoding', 'gzip']], body: gzipSync(item) });
 
   const { exitCode, stdout } = await endOf(way, 'create', step);
@@ -255,7 +255,7 @@ const codings: readonly [what: string, coding: string, body: Uint8Array][] = [
   ['two codings', 'gzip, gzip', gzipSync(packed)],
 ];
 for (const [what, coding, body] of codings) {
-  row('N34', `${what} is no usable answer`, (way) =>
+  row('N34', `${what} is not a usable response`, (way) =>
     expectUnusable(way, answering(200, { headers: [json, ['Content-Encoding', coding]], body })),
   );
 }
@@ -267,7 +267,9 @@ for (const [what, body] of [
   ],
   ['UTF-16', Buffer.from(`\uFEFF${item}`, 'utf16le')],
 ] as const) {
-  row('N35', `${what} is no usable answer`, (way) => expectUnusable(way, answering(200, { headers: [json], body })));
+  row('N35', `${what} is not a usable response`, (way) =>
+    expectUnusable(way, answering(200, { headers: [json], body })),
+  );
 }
 
 row('N35', 'a byte order mark is passed over', async (way) => {
@@ -277,7 +279,7 @@ row('N35', 'a byte order mark is passed over', async (way) => {
   expect({ exitCode, item: JSON.parse(stdout) }).toEqual({ exitCode: 0, item: JSON.parse(milk) });
 });
 
-row('N36', 'two ids in one object are no usable answer', (way) =>
+row('N36', 'two ids in one object are not a usable response', (way) =>
   expectUnusable(way, answering(200, { headers: [json], body: '{"id":"42","id":"43","fields":{}}' })),
 );
 
