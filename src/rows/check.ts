@@ -5,7 +5,7 @@ import { Failure } from '../core/errors.ts';
 import { countOf, countText } from '../core/text.ts';
 import { type Input, isGzip, nameOf } from './input.ts';
 import type { RowsFile } from './read.ts';
-import type { BadRow, Row, RowFault } from './types.ts';
+import { type BadRow, placedProblem, type Row } from './types.ts';
 
 /** The rows of a file, counted over all shards unless named otherwise. */
 export interface Check {
@@ -135,8 +135,4 @@ export function badRowFailure(row: BadRow, { header }: Pick<RowsFile, 'header'>)
     outcome: 'not-sent',
     about: { row: number, line, column, columnName, byte, reason },
   });
-}
-
-function placedProblem({ problem, column }: RowFault): string {
-  return column === undefined ? problem : `column ${column}: ${problem}`;
 }

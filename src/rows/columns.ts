@@ -17,6 +17,7 @@ import {
   faultOf,
   type ListForm,
   missingText,
+  placedProblem,
   type RawRow,
   type RowFault,
   type RowParser,
@@ -257,11 +258,8 @@ function refuseProblems(
   if (first === undefined) return;
   const advice = `${withoutThem(problems, columns)}; nothing was sent`;
   if (second === undefined) throw wrong(first.problem, first.column, advice);
-  const texts = problems.map(({ problem, column }) =>
-    column === undefined ? problem : `column ${column}: ${problem}`,
-  );
-  const more = texts.length - headerProblemsMax;
-  const shown = texts.slice(0, headerProblemsMax).join('; ');
+  const more = problems.length - headerProblemsMax;
+  const shown = problems.slice(0, headerProblemsMax).map(placedProblem).join('; ');
   throw wrong(more > 0 ? `${shown}; and ${more} more` : shown, undefined, advice);
 }
 

@@ -47,6 +47,10 @@ export function faultOf([first, ...more]: readonly RowFault[]): RowFault | undef
   return first && { ...first, more: more.length === 0 ? undefined : more };
 }
 
+export function placedProblem({ problem, column }: RowFault): string {
+  return column === undefined ? problem : `column ${column}: ${problem}`;
+}
+
 /** A row that cannot be sent. */
 export interface BadRow extends RowFault, Pick<Row, 'number' | 'line' | 'source'> {
   /** The byte of the file, from 0, if it is JSON or JSONL in UTF-8; known after a check. */
