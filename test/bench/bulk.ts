@@ -18,7 +18,6 @@ const throttling = join(import.meta.dirname, 'throttling-service.js');
 const eightLoops = join(import.meta.dirname, 'eight-loops.js');
 const atOnce = 64;
 
-/** One client, the medians of all rounds. */
 export interface BulkRow {
   readonly name: string;
   readonly rowsPerSecond: number;
@@ -68,7 +67,6 @@ export function bulkTable(figures: readonly BulkRow[]): string {
   );
 }
 
-/** One service that takes its time. */
 export interface LatencyRow {
   readonly latencyMs: number;
   readonly concurrency: number;
@@ -98,7 +96,6 @@ export async function measureLatency(node: string): Promise<readonly LatencyRow[
   return figures;
 }
 
-/** The figures as lines. */
 export function latencyLines(figures: readonly LatencyRow[]): string {
   const lines = figures.map(({ latencyMs, concurrency, rowsPerSecond, share }) => {
     const bar = latencyMs === 20 ? 0.85 : 0.95;

@@ -5,13 +5,11 @@ import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 
-/** What a process took from start to end. */
 export interface Usage {
   readonly wallMs: number;
   /** User and system time of all its threads; undefined where the system has no /proc. */
   readonly cpuMs: number | undefined;
   readonly peakMiB: number | undefined;
-  /** What it said on stderr. */
   readonly said: string;
 }
 
@@ -67,7 +65,6 @@ export async function serving(node: string, script: string, args: readonly strin
   return { url, [Symbol.dispose]: () => void child.stdin?.end() };
 }
 
-/** The middle of the values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other);
   const middle = (sorted.length - 1) / 2;

@@ -35,7 +35,6 @@ const schema = {
   ],
 };
 
-/** A row as it is in the file. */
 function cellsOf(at: number): readonly string[] {
   const due = new Date(Date.UTC(2026, 0, 1) + at * 3_600_000).toISOString().replace('.000', '');
   const [status, tags] = [at % 3 === 0 ? 'Old' : 'New', at % 2 === 0 ? 'a' : 'a;c'];
@@ -49,7 +48,6 @@ function fieldsOf(at: number): Readonly<Record<string, unknown>> {
   return { Ref, Title, ...values, Due, Status, ShelfLookupId };
 }
 
-/** The faults of the service, the same for all. */
 const faults = ['--fail-rate', '0.1', '--seed', '17'];
 const conditions = [
   { name: 'a tenth of the requests fail', flags: faults },

@@ -20,7 +20,6 @@ export interface ServeFigures {
   readonly lmdbPerSecond: number;
 }
 
-/** What the service must reach at least. */
 const createsBar = 8000;
 
 const inFlight = 16;
@@ -57,7 +56,6 @@ export async function measureServe(node: string, rounds: number): Promise<ServeF
   return { createsPerSecond: median(creates), lmdbPerSecond: median(writes) };
 }
 
-/** The figures as lines of text. */
 export function serveLines({ createsPerSecond, lmdbPerSecond }: ServeFigures): string {
   const rate = (perSecond: number) => Math.round(perSecond).toString().padStart(7);
   return [

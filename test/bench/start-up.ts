@@ -10,7 +10,6 @@ import { listctlFile } from '../support/listctl.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { median, serving } from './child.ts';
 
-/** One command, as it was measured. */
 export interface StartUpRow {
   readonly name: string;
   readonly medianMs: number;
@@ -62,7 +61,6 @@ export async function measureStartUp(node: string, rounds: number): Promise<read
   });
 }
 
-/** The rows as a table. */
 export function startUpTable(rows: readonly StartUpRow[]): string {
   const header = ['', 'ms', 'x bare Node', 'bar', ''];
   const cells = rows.map(({ name, medianMs, ratio, bar }) => [
@@ -78,7 +76,6 @@ export function startUpTable(rows: readonly StartUpRow[]): string {
   return [header, ...cells].map((row) => `${line(row).join('  ').trimEnd()}\n`).join('');
 }
 
-/** The version of a Node, from itself. */
 export function nodeVersion(node: string): string {
   return spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout.trim().replace('v', '');
 }

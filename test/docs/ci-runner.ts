@@ -24,14 +24,12 @@ export function fencedBlock(markdown: string, headings: readonly string[], langu
   return body;
 }
 
-/** How a job ended. */
 export interface JobEnd {
   /** Of its first step that failed; 0 where none did. */
   readonly exitCode: number;
   readonly log: string;
 }
 
-/** The inputs of a run of a job. */
 export interface RunOptions {
   /** Of the workflow run or pipeline; another number is another one. */
   readonly run: number;
@@ -40,7 +38,6 @@ export interface RunOptions {
   readonly inputs?: Readonly<Record<string, string>>;
   /** The jobs of a matrix or of `parallel` that run, from 1; all of them by default. */
   readonly only?: readonly number[];
-  /** Cancels the jobs. */
   readonly signal?: AbortSignal;
   /** Ends all processes of the jobs at once, as the loss of a runner does. */
   readonly kill?: AbortSignal;
@@ -107,7 +104,6 @@ export class Forge implements AsyncDisposable {
     await this.git(['push', '--quiet', 'origin', branch], clone);
   }
 
-  /** The text of a file in a branch. */
   fileOf(branch: string, name: string): Promise<string> {
     return this.git(['show', `refs/heads/${branch}:${name}`], this.repository);
   }
@@ -147,7 +143,6 @@ export class Forge implements AsyncDisposable {
     return stdout;
   }
 
-  /** Types lines of shell into the author's clone. */
   async type(lines: string, environment: Readonly<Record<string, string>>): Promise<JobEnd> {
     const identity = Object.fromEntries(
       ['AUTHOR', 'COMMITTER'].flatMap((who) => [

@@ -5,7 +5,6 @@ import { env } from 'node:process';
 import { execa } from 'execa';
 import { listctlFile, testNode } from '../support/listctl.ts';
 
-/** One command of a block. */
 export interface Step {
   /** As it was typed; a line that begins with `> ` continues it. */
   readonly command: string;
@@ -19,7 +18,6 @@ export interface ConsoleBlock {
   readonly steps: readonly Step[];
 }
 
-/** Every console block of a page, in order. */
 export function consoleBlocks(markdown: string): readonly ConsoleBlock[] {
   const blocks: ConsoleBlock[] = [];
   let heading = '';

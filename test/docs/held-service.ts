@@ -3,9 +3,7 @@ import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { listening } from '../support/loopback-server.ts';
 
-/** A service on a loopback port. */
 export interface HeldService extends AsyncDisposable {
-  /** Its base address, with the version segment. */
   readonly url: string;
   /** The rows whose creates wait for an answer. */
   readonly waiting: ReadonlySet<number>;
@@ -16,7 +14,6 @@ export interface HeldService extends AsyncDisposable {
 /** The first row of the file has this code, the next one the next. */
 const firstCode = 417;
 
-/** Starts a service that answers nothing yet. */
 export async function heldService(): Promise<HeldService> {
   let last = 0;
   const waiting = new Map<number, () => void>();

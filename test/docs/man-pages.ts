@@ -106,12 +106,10 @@ function section(title: string, lines: readonly string[]): string {
   return lines.length === 0 ? '' : [`.SH ${argument(title)}`, ...lines].join('\n');
 }
 
-/** A term, and what it means. */
 function entry(term: string, text: string): readonly string[] {
   return ['.TP', `.B ${escaped(term)}`, escaped(text)];
 }
 
-/** Line by line, as it is. */
 function literally(text: string): readonly string[] {
   return ['.nf', ...text.split('\n').map(escaped), '.fi'];
 }
@@ -120,7 +118,6 @@ function page(sections: readonly string[]): string {
   return `${sections.filter((text) => text !== '').join('\n')}\n`;
 }
 
-/** A text as one argument of a macro. */
 function argument(text: string): string {
   return `"${escaped(text).replaceAll('"', '\\(dq')}"`;
 }

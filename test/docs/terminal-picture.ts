@@ -1,7 +1,6 @@
 /** The screen of a terminal as an SVG picture that needs no font of its own: every run of cells has its place. */
 import type { IBufferCell, Terminal } from '@xterm/headless';
 
-/** How a cell looks. */
 interface Look {
   readonly isBold: boolean;
   readonly isDim: boolean;
@@ -20,7 +19,6 @@ interface Cell {
 /** The cells of a row, up to the last one that shows something. */
 export type CellRow = readonly Cell[];
 
-/** The alternative text of a picture. */
 export interface Caption {
   readonly title: string;
   readonly description: string;
@@ -64,7 +62,6 @@ export function rowsOf({ buffer: { active } }: Terminal): readonly CellRow[] {
   return rows.slice(0, 1 + rows.findLastIndex(({ length }) => length > 0));
 }
 
-/** The text of a row. */
 export function textOf(row: CellRow): string {
   return row.map(({ text }) => text).join('');
 }
@@ -121,7 +118,6 @@ function windowElements(width: number, height: number, { title, description }: C
 /** Cells of one look and width, one beside the other. */
 interface Run extends Cell {
   readonly column: number;
-  /** How many columns it takes. */
   readonly columns: number;
 }
 

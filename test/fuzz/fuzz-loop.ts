@@ -36,7 +36,6 @@ export interface Finding {
   readonly file: string | undefined;
 }
 
-/** What a loop came to. */
 export interface FuzzEnd {
   readonly runs: number;
   readonly tookMs: number;
@@ -49,7 +48,6 @@ export interface FuzzEnd {
   readonly findings: readonly Finding[];
 }
 
-/** The inputs that are kept for a target. */
 export function corpusOf({ name }: FuzzTarget): readonly Buffer[] {
   const directory = join(import.meta.dirname, 'corpus', name);
   return readdirSync(directory)

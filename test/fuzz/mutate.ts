@@ -1,13 +1,11 @@
 /** Damage to bytes, by chance: by the bit, by the piece, and by what the format is made of. */
 import type { SeededRandom } from '../support/seeded-random.ts';
 
-/** What damage is made with. */
 export interface Materials {
   readonly random: SeededRandom;
   /** Other inputs, to take pieces from. */
   readonly pool: readonly Buffer[];
   readonly words: readonly string[];
-  /** No input gets longer. */
   readonly bytesMax: number;
 }
 
@@ -25,7 +23,6 @@ export function mutated(input: Buffer, materials: Materials): Buffer {
 
 type Mutator = (bytes: Buffer, materials: Materials) => Buffer;
 
-/** Where something begins and ends. */
 interface Range {
   readonly start: number;
   readonly end: number;

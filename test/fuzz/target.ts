@@ -16,7 +16,6 @@ export interface FuzzTarget {
   open(directory: string): Promise<OpenTarget> | OpenTarget;
 }
 
-/** A target at work. */
 export interface OpenTarget {
   /**
    * Reads the bytes.

@@ -2,9 +2,7 @@ import { Worker } from 'node:worker_threads';
 
 /** Watches a loop that nothing in its own thread could end: what never comes back is killed, and its input is left on disk. */
 export interface Watchdog {
-  /** A run begins, with these bytes. */
   begin(bytes: Buffer): void;
-  /** It has come back. */
   end(): void;
   stop(): Promise<void>;
 }

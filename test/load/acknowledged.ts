@@ -15,13 +15,11 @@ interface Known {
 /** The fields of an item, or undefined if it does not exist. */
 export type ReadItem = (id: string) => Promise<Readonly<Record<string, unknown>> | undefined>;
 
-/** The books of a load. */
 export class Acknowledged {
   readonly #items = new Map<string, Known>();
   /** What cannot be, said as it was noticed. */
   readonly broken: string[] = [];
 
-  /** How many items were created. */
   get size(): number {
     return this.#items.size;
   }

@@ -4,7 +4,6 @@ import { connect, type Socket } from 'node:net';
 import autocannon from 'autocannon';
 import { serveDirectory, token } from '../support/served-directory.ts';
 
-/** What idle connections came to. */
 export interface IdleEnd {
   readonly connections: number;
   /** Answers a second without them, and beside them. */

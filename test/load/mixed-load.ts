@@ -6,7 +6,6 @@ import { Pool } from 'undici';
 import { type ServedDirectory, serveDirectory, token } from '../support/served-directory.ts';
 import { Acknowledged } from './acknowledged.ts';
 
-/** What a load came to. */
 export interface LoadEnd {
   readonly kills: number;
   readonly requests: number;
@@ -17,7 +16,6 @@ export interface LoadEnd {
   readonly broken: readonly string[];
 }
 
-/** How long, and how hard. */
 export interface LoadOptions {
   readonly seconds: number;
   /** The service is killed so often, at moments that chance gives, and once more at the end. */

@@ -4,7 +4,6 @@ import { createServer as createSecureServer } from 'node:tls';
 import { listening } from './loopback-server.ts';
 import type { ServerCertificate } from './tls-certificate.ts';
 
-/** What a client said to the proxy. */
 export interface ProxyRequest {
   /** `CONNECT host:443 HTTP/1.1`, or a whole request with an absolute address. */
   readonly line: string;
@@ -12,17 +11,14 @@ export interface ProxyRequest {
   readonly head: string;
 }
 
-/** What a test says of a proxy. */
 export interface ConnectProxyOptions {
   /** The loopback port that every tunnel leads to, whatever the name that was asked for. */
   readonly port?: number;
   /** Answers so, in the place of a tunnel. */
   readonly refusal?: Uint8Array;
-  /** Speaks TLS, with this certificate. */
   readonly certificate?: ServerCertificate;
 }
 
-/** A running proxy. */
 export interface ConnectProxy extends AsyncDisposable {
   readonly url: string;
   readonly host: string;
@@ -30,7 +26,6 @@ export interface ConnectProxy extends AsyncDisposable {
   connectionCount(): number;
 }
 
-/** Starts a proxy. */
 export async function connectProxy({ port = 0, refusal, certificate }: ConnectProxyOptions): Promise<ConnectProxy> {
   const requests: ProxyRequest[] = [];
   let connectionCount = 0;

@@ -1,6 +1,5 @@
 /** Raw HTTP/1.1 answers, byte by byte as a test wants them: right ones, and every kind of wrong one. */
 
-/** What an answer is made of. */
 export interface AnswerParts {
   /** After the status, where the usual one won't do. */
   readonly reason?: string;

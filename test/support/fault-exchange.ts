@@ -16,7 +16,6 @@ import {
   type Step,
 } from './fault-plan.ts';
 
-/** One connection, and what is behind it. */
 export interface Connection {
   readonly socket: Socket;
   /** Which one it is, from 1. */
@@ -33,7 +32,6 @@ interface OwnBytes {
   readonly cuts: Readonly<Record<'mid-status' | 'mid-headers' | 'mid-body' | 'complete', number>>;
 }
 
-/** Deals with a connection until it is closed. */
 export function faultExchange(connection: Connection): void {
   void deal(connection).catch((error: unknown) => {
     // The client has gone, which ends the story; anything else is a fault of the server's own.
@@ -199,7 +197,6 @@ function answerTo(done: Done | undefined, { padded }: Pick<Connection, 'padded'>
   };
 }
 
-/** Reads requests off a socket. */
 interface RequestReader {
   /** The next head; undefined where the client has ended. */
   head(): Promise<WholeRequest | 'no HTTP' | undefined>;

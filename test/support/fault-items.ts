@@ -11,7 +11,6 @@ export interface WholeRequest {
   readonly body: Buffer;
 }
 
-/** An item as it is stored. */
 export interface StoredItem {
   readonly fields: Readonly<Record<string, unknown>>;
   /** Grows with each change. */
@@ -138,7 +137,6 @@ function fieldsOf({ body }: WholeRequest): Record<string, unknown> {
   return (JSON.parse(body.toString()) as { fields: Record<string, unknown> }).fields;
 }
 
-/** The SHA-256 of a body, in hexadecimal. */
 export function hashOf(body: Uint8Array): string {
   return createHash('sha256').update(body).digest('hex');
 }

@@ -25,11 +25,9 @@ export interface LoggedAttempt {
 /** The log of one server, as it is written. */
 export interface FaultLog {
   readonly attempts: readonly LoggedAttempt[];
-  /** Adds an attempt on a connection. */
   begin(connection: number): LoggedAttempt;
 }
 
-/** An empty log. */
 export function faultLog(): FaultLog {
   const attempts: LoggedAttempt[] = [];
   return {
@@ -45,12 +43,10 @@ export function faultLog(): FaultLog {
   };
 }
 
-/** Notes the head of a request. */
 export function logHead(entry: LoggedAttempt, { method, path, headers }: WholeRequest): void {
   Object.assign(entry, { method, path, headers, key: headers['idempotency-key']?.replace(/^"(.*)"$/, '$1') });
 }
 
-/** Notes the body of a request, once all of it is there. */
 export function logBody(entry: LoggedAttempt, { body }: WholeRequest): void {
   Object.assign(entry, { bodyHash: hashOf(body), body: body.toString() });
 }

@@ -76,7 +76,6 @@ export function inOrder(...steps: readonly (Step | undefined)[]): Plan {
   return (attempt) => steps[attempt - 1];
 }
 
-/** The same step for every attempt. */
 export function always(step: Step): Plan {
   return () => step;
 }

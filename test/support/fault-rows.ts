@@ -3,10 +3,8 @@ import process from 'node:process';
 import { test } from 'vitest';
 import { type Way, ways } from './fault-ways.ts';
 
-/** The name of a row. */
 type RowId = `N${number}`;
 
-/** Every row there is. */
 const rowIds: readonly RowId[] = Array.from(
   { length: 41 },
   (_, index) => `N${String(index + 1).padStart(2, '0')}` as RowId,

@@ -18,29 +18,22 @@ export interface FaultServerOptions {
   readonly keys?: KeyColumn;
   /** Answers with so much padding that no drip of one ends within three seconds. */
   readonly padded?: boolean;
-  /** Speaks TLS with this certificate. */
   readonly certificate?: ServerCertificate;
-  /** The port, where it must be a certain one. */
   readonly port?: number;
 }
 
-/** A running fault server. */
 export interface FaultServer extends AsyncDisposable {
-  /** Its base address, with the version segment. */
   readonly url: string;
   readonly origin: string;
   readonly port: number;
   readonly log: readonly LoggedAttempt[];
   readonly items: ReadonlyMap<string, StoredItem>;
-  /** How many connections were accepted. */
   connectionCount(): number;
-  /** How many bytes were handed to the system. */
   sentBytes(): number;
   /** Items beside the one that was there from the beginning: what was created. */
   createdCount(): number;
 }
 
-/** Starts a server on a loopback port. */
 export async function faultServer(options: FaultServerOptions = {}): Promise<FaultServer> {
   const {
     plan = () => undefined,

@@ -69,7 +69,6 @@ const table = `
 export const faultMethods = ['POST', 'GET', 'PATCH', 'DELETE', 'keyed POST'] as const;
 export type FaultMethod = (typeof faultMethods)[number];
 
-/** How a run must end. */
 export interface Expected {
   readonly exitCode: number;
   /** Attempts that the server saw; for a fault at `accept`, connections. */

@@ -17,7 +17,6 @@ export interface Way {
   readonly main: (argv: readonly string[], host: TestHost) => Promise<number>;
 }
 
-/** Every transport that listctl has. */
 export const ways: readonly Way[] = [
   { name: 'http', transport: httpTransport, main: (argv, host) => main(argv, host, { transport: 'one' }) },
   { name: 'undici', transport: undiciTransport, main: (argv, host) => main(argv, host, { transport: 'many' }) },
@@ -31,7 +30,6 @@ export function environmentOf(server: Pick<FaultServer, 'url'>): Record<string, 
   return { LISTCTL_BASE_URL: server.url, LISTCTL_TOKEN: canaryToken, LISTCTL_SITE: 'home', LISTCTL_LIST: 'tasks' };
 }
 
-/** What a run may be given beside its words. */
 export interface FaultWorld extends World {
   /** Another host than the usual one, where waits must do something. */
   readonly host?: (host: TestHost) => TestHost;
@@ -100,7 +98,6 @@ export const wordsOf: Readonly<Record<FaultMethod, readonly string[]>> = {
 /** A run against a server of its own, and what that server knows of it. */
 export interface FaultRun extends Run {
   readonly log: readonly LoggedAttempt[];
-  /** How many attempts the server saw. */
   readonly attempts: number;
   readonly methods: readonly string[];
   readonly createdCount: number;
@@ -108,7 +105,6 @@ export interface FaultRun extends Run {
   readonly port: number;
 }
 
-/** Runs one command line against a new fault server. */
 export async function runAgainst(
   way: Way,
   argv: readonly string[],

@@ -12,7 +12,6 @@ import { temporaryDirectory } from './temporary-directory.ts';
 export type Mishap = 'lost' | 'done, lost' | '400' | '429' | '500' | 'done, 500' | '504' | 'done, 504' | undefined;
 
 export interface FaultyGraph extends AsyncDisposable {
-  /** The environment that leads to it. */
   readonly env: Readonly<Record<string, string>>;
   readonly requests: readonly SeenRequest[];
   /** Of the creates and the look-ups to come, in their order; without a number of the last one for all further ones. */
@@ -21,7 +20,6 @@ export interface FaultyGraph extends AsyncDisposable {
   items(): Promise<ReadonlyMap<string, Readonly<Record<string, unknown>>>>;
   /** Creates an item, past all mishaps. */
   add(fields: object): Promise<void>;
-  /** How many creates and look-ups were sent. */
   counts(): { readonly creates: number; readonly lookUps: number };
 }
 

@@ -13,7 +13,6 @@ import { type Run, run, type World } from './test-host.ts';
 interface GraphServer extends AsyncDisposable {
   /** A directory for files, which is the current one of commands. */
   readonly path: string;
-  /** The requests so far. */
   readonly requests: readonly { readonly request: string; readonly body: string }[];
   /** Settings for the list `Books` of a site. */
   readonly env: Readonly<Record<string, string>>;

@@ -5,7 +5,6 @@ import { environmentFor } from './scripted-service.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 import { listctlInTerminal } from './terminal.ts';
 
-/** An item, as the service has it. */
 export interface ShownItem {
   readonly id: string;
   readonly fields: Readonly<Record<string, unknown>>;
@@ -20,7 +19,6 @@ export interface Seen {
 
 interface ShowOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** More of the command line. */
   readonly words?: readonly string[];
   /** What the service answers, rather than the items. */
   readonly status?: number;

@@ -7,7 +7,6 @@ export interface CutLimits {
   random(): number;
 }
 
-/** A file. */
 export interface StoredBytes {
   /** As a process sees it. */
   live: Buffer;
@@ -15,7 +14,6 @@ export interface StoredBytes {
   safe: Buffer;
 }
 
-/** Files by their paths. */
 export type Names = Map<string, StoredBytes>;
 
 /**

@@ -6,7 +6,6 @@ import { dirname } from 'node:path';
 import type { JournalIo } from '../../src/bulk/journal-lines.ts';
 import { type CutLimits, type Names, type StoredBytes, statesAfterCut } from './power-loss-states.ts';
 
-/** A disk in memory. */
 export interface PowerLossDisk {
   readonly io: JournalIo;
   /** Called after everything that changes the disk, while it is set. */
@@ -99,7 +98,6 @@ function diskOf(stored: ReadonlyMap<string, Buffer>, blockBytes: number): PowerL
   return disk;
 }
 
-/** The calls that are about names alone. */
 function namesIo(live: Names, changed: () => void): Pick<JournalIo, 'modifiedMs' | 'list' | 'rename' | 'remove'> {
   return {
     modifiedMs: () => 0,

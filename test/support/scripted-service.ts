@@ -14,7 +14,6 @@ export interface ScriptedAnswer {
   readonly after?: Promise<unknown>;
 }
 
-/** A request as it arrived. */
 export interface SeenRequest {
   readonly method: string;
   /** Exactly as sent in the request line. */
@@ -25,7 +24,6 @@ export interface SeenRequest {
 
 /** A real HTTP server on a loopback port, which answers what a test says and remembers what it was asked. */
 export interface ScriptedService extends AsyncDisposable {
-  /** Its base address, with the version segment. */
   readonly url: string;
   readonly requests: readonly SeenRequest[];
   connections(): number;

@@ -2,7 +2,6 @@
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 
-/** An answer as it arrived. */
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -46,7 +45,6 @@ export function sendHttp(url: string, { method, headers = {}, body, fields }: Ht
   });
 }
 
-/** A connection whose bytes a test writes itself. */
 export interface RawConnection {
   readonly socket: Socket;
   /** Resolves with all that came once it holds this text. */
@@ -55,7 +53,6 @@ export interface RawConnection {
   closed(): Promise<string>;
 }
 
-/** Connects, and sends these bytes. */
 export async function rawConnection(url: string, bytes = ''): Promise<RawConnection> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);

@@ -3,16 +3,11 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { listctl } from './listctl.ts';
 
-/** What the service asks of its clients. */
 export const token = 'the-token-of-the-crash-loop';
 
-/** A directory that is served. */
 export interface ServedDirectory {
-  /** The address, version segment included. */
   readonly url: string;
-  /** Where its items are. */
   readonly directory: string;
-  /** Ends the process by SIGKILL. */
   kill(): Promise<void>;
   /** Serves the same directory at the same port again. */
   start(): Promise<void>;

@@ -9,9 +9,7 @@ export interface SettingsDirectory extends TemporaryDirectory {
   readonly env: Readonly<Record<string, string>>;
   readonly config: string;
   readonly credentials: string;
-  /** What `config.json` holds. */
   read(): { current?: string; profiles: Record<string, Record<string, unknown>> };
-  /** The tokens that are stored, by profile. */
   tokens(): Record<string, { origin: string; token: string }>;
 }
 

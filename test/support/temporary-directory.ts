@@ -7,7 +7,6 @@ export interface TemporaryDirectory extends AsyncDisposable {
   readonly path: string;
 }
 
-/** Creates an empty directory for one test. */
 export async function temporaryDirectory(): Promise<TemporaryDirectory> {
   const path = await realpath(await mkdtemp(join(tmpdir(), 'listctl-test-')));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };

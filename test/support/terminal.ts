@@ -7,7 +7,6 @@ import { type IPty, spawn } from '@lydell/node-pty';
 import xterm from '@xterm/headless';
 import { listctlFile, testNode } from './listctl.ts';
 
-/** How a terminal is made. */
 export interface TerminalOptions {
   /** 80, unless it says otherwise. */
   readonly columns?: number;
@@ -18,7 +17,6 @@ export interface TerminalOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** One row of the screen. */
 export interface ShownRow {
   readonly text: string;
   /** Whether it goes on from the row above, for want of room there. */
@@ -87,7 +85,6 @@ const widthsOfToday = {
   },
 };
 
-/** Starts a program in a terminal. */
 export function openTerminal(file: string, args: readonly string[], options: TerminalOptions = {}): Terminal {
   const { columns = 80, rows = 24 } = options;
   const screen = new xterm.Terminal({ cols: columns, rows, scrollback: 10_000, allowProposedApi: true });

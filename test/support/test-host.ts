@@ -7,14 +7,12 @@ import { main } from '../../src/main.ts';
 /** What a test may say about the world; the rest is an empty environment, no terminal and no input. */
 export interface World {
   readonly env?: Readonly<Record<string, string>>;
-  /** What stdin holds. */
   readonly stdin?: string | Uint8Array;
   /** What it is: a pipe, unless a test says otherwise. */
   readonly stdinKind?: NonNullable<Input['kind']>;
   /** The width of the terminal of all three streams; undefined without a terminal. */
   readonly terminal?: number;
   readonly signal?: AbortSignal;
-  /** The second request to stop. */
   readonly forceStop?: AbortSignal;
   /** Where it is started: a directory with nothing of ours above it, unless a test says otherwise. */
   readonly cwd?: string;
@@ -35,7 +33,6 @@ export interface TestHost extends Host {
   readonly sleptMs: number[];
   /** How long it has been in use, by its own clock: real time and the waits. */
   elapsedMs(): number;
-  /** Types into the terminal. */
   type(text: string): void;
   /** Waits until the question is on the terminal, wherever the prompt breaks its lines, and types the answer. */
   answer(question: string | RegExp, typed: string): Promise<void>;
@@ -44,7 +41,6 @@ export interface TestHost extends Host {
 /** A directory that is never created. */
 const nowhere = join(tmpdir(), `listctl-nowhere-${process.pid}`, 'listctl');
 
-/** Makes the world for one run. */
 export function testHost({
   env = {},
   stdin = '',

@@ -9,9 +9,7 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 export const token = 'the-token-of-these-tests';
 export const tasks = '/sites/home/lists/tasks/items';
 
-/** A server on a loopback port of its own. */
 export interface TestServer extends AsyncDisposable {
-  /** Its base address. */
   readonly url: string;
   /** Unexpected errors that were passed to it. */
   readonly errors: readonly unknown[];
@@ -20,7 +18,6 @@ export interface TestServer extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** Serves what a test gives. */
 export async function serving(service: FaultyService, options: Partial<ServerOptions> = {}): Promise<TestServer> {
   const errors: unknown[] = [];
   const server = await startServer(service, {
@@ -62,7 +59,6 @@ export function headOf(method: string, lines: readonly string[] = [], path = `/v
   );
 }
 
-/** A whole create, as bytes. */
 export function createOf(fields: unknown): string {
   const body = JSON.stringify({ fields });
   const head = headOf('POST', ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`]);

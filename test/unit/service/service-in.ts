@@ -5,7 +5,6 @@ import { openStore } from '../../../src/service/store.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../support/temporary-directory.ts';
 import { test as base } from '../../support/test-in-directory.ts';
 
-/** An answer with its body read. */
 export interface ReadAnswer extends ServiceResponse {
   readonly json: unknown;
 }
@@ -17,7 +16,6 @@ export interface TestService extends AsyncDisposable {
   now: number;
   /** Sends a request; a body that is not a string is sent as JSON, and what has a body is `application/json`. */
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ReadAnswer>;
-  /** Creates an item and returns its id. */
   create(fields: unknown, list?: string): Promise<string>;
   /** Closes the store and opens it again, as the next process would. */
   reopen(): Promise<void>;
