@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { env } from 'node:process';
 import { listctlFile } from '../support/listctl.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { measure, median, serving, type Usage } from './child.ts';
+import { figuresOf, measure, median, serving, takeTurns, type Usage } from './child.ts';
 
 const echo = join(import.meta.dirname, 'echo-service.js');
 const loop = join(import.meta.dirname, 'dispatch-loop.js');
@@ -18,12 +18,7 @@ const throttling = join(import.meta.dirname, 'throttling-service.js');
 const eightLoops = join(import.meta.dirname, 'eight-loops.js');
 const atOnce = 64;
 
-export interface BulkRow {
-  readonly name: string;
-  readonly rowsPerSecond: number;
-  readonly cpuMicrosPerRow: number;
-  readonly peakMiB: number;
-}
+export type BulkRow = ReturnType<typeof figuresOf> & { readonly name: string };
 
 /** How fast each client sends a number of rows, 64 at once. */
 export async function measureBulk(node: string, rows: number, rounds: number): Promise<readonly BulkRow[]> {
@@ -36,28 +31,22 @@ export async function measureBulk(node: string, rows: number, rounds: number): P
     ['bare undici dispatch', () => measure(node, [loop, service.url, String(rows), String(atOnce)], {})],
     [`listctl items create --from`, () => create(node, directory.path, service.url, csv)],
   ];
-  const usages = clients.map((): Usage[] => []);
-  for (let round = -1; round < rounds; round += 1) {
-    for (const [at, [, run]] of clients.entries()) {
-      const usage = await run();
-      if (round >= 0) usages[at]?.push(usage);
-    }
-  }
-  return clients.map(([name], at) => rowOf(name, usages[at] ?? [], rows));
+  const usages = await takeTurns(clients, rounds);
+  return clients.map(([name], at) => ({ name, ...figuresOf(usages[at] ?? [], rows) }));
 }
 
 /** The figures as a table: rates beside curl's and the bare loop's, CPU beside the bare loop's. */
 export function bulkTable(figures: readonly BulkRow[]): string {
   const curled = figures.find(({ name }) => name.startsWith('curl'));
   const bare = figures.find(({ name }) => name.startsWith('bare'));
-  const lines = figures.map(({ name, rowsPerSecond, cpuMicrosPerRow, peakMiB }) =>
+  const lines = figures.map(({ name, perSecond, cpuMicros, peakMiB }) =>
     [
       name.padEnd(30),
-      Math.round(rowsPerSecond).toString().padStart(8),
-      ratio(rowsPerSecond, curled?.rowsPerSecond).padStart(8),
-      ratio(rowsPerSecond, bare?.rowsPerSecond).padStart(8),
-      cpuMicrosPerRow.toFixed(1).padStart(8),
-      ratio(cpuMicrosPerRow, bare?.cpuMicrosPerRow).padStart(8),
+      Math.round(perSecond).toString().padStart(8),
+      ratio(perSecond, curled?.perSecond).padStart(8),
+      ratio(perSecond, bare?.perSecond).padStart(8),
+      cpuMicros.toFixed(1).padStart(8),
+      ratio(cpuMicros, bare?.cpuMicros).padStart(8),
       Math.round(peakMiB).toString().padStart(8),
     ].join(''),
   );
@@ -160,16 +149,6 @@ export async function measureGrowth(node: string, rows: readonly number[]): Prom
     );
   }
   return `${lines.join('\n')}\n`;
-}
-
-function rowOf(name: string, usages: readonly Usage[], rows: number): BulkRow {
-  const medianOf = (value: (usage: Usage) => number) => median(usages.map(value));
-  return {
-    name,
-    rowsPerSecond: (rows * 1000) / medianOf(({ wallMs }) => wallMs),
-    cpuMicrosPerRow: (medianOf(({ cpuMs }) => cpuMs ?? Number.NaN) * 1000) / rows,
-    peakMiB: medianOf(({ peakMiB }) => peakMiB ?? Number.NaN),
-  };
 }
 
 function ratio(value: number, beside: number | undefined): string {

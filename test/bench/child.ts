@@ -2,8 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { env } from 'node:process';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { listctlFile } from '../support/listctl.ts';
 
 export interface Usage {
   readonly wallMs: number;
@@ -63,6 +65,53 @@ export async function serving(node: string, script: string, args: readonly strin
   const [url] = (await once(lines, 'line')) as [string];
   lines.close();
   return { url, [Symbol.dispose]: () => void child.stdin?.end() };
+}
+
+/** Runs clients in turns, and returns what each took in every round but the first, which warms up. */
+export async function takeTurns(
+  clients: readonly (readonly [name: string, run: () => Promise<Usage>])[],
+  rounds: number,
+): Promise<readonly Usage[][]> {
+  const usages = clients.map((): Usage[] => []);
+  for (let round = -1; round < rounds; round += 1) {
+    for (const [at, [, run]] of clients.entries()) {
+      const usage = await run();
+      if (round >= 0) usages[at]?.push(usage);
+    }
+  }
+  return usages;
+}
+
+/** The medians of rounds of so many rows or items each. */
+export function figuresOf(usages: readonly Usage[], count: number) {
+  const medianOf = (value: (usage: Usage) => number) => median(usages.map(value));
+  return {
+    perSecond: (count * 1000) / medianOf(({ wallMs }) => wallMs),
+    cpuMicros: (medianOf(({ cpuMs = Number.NaN }) => cpuMs) * 1000) / count,
+    peakMiB: medianOf(({ peakMiB = Number.NaN }) => peakMiB),
+  };
+}
+
+/** Starts `listctl serve`, which ends with the block that holds it. */
+export async function startServe(node: string, words: readonly string[], token: string) {
+  const child: ChildProcess & { stdout: Readable } = spawn(
+    node,
+    [listctlFile, 'serve', '--port', '0', '-o', 'json', ...words],
+    {
+      env: { PATH: env['PATH'], LISTCTL_TOKEN: token },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
+  const lines = createInterface({ input: child.stdout });
+  const [line] = (await once(lines, 'line')) as [string];
+  lines.close();
+  return {
+    url: JSON.parse(line).url as string,
+    [Symbol.asyncDispose]: async () => {
+      child.kill();
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'close');
+    },
+  };
 }
 
 export function median(values: readonly number[]): number {

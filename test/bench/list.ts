@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { env } from 'node:process';
 import { listctlFile } from '../support/listctl.ts';
-import { measure, median, serving, type Usage } from './child.ts';
+import { figuresOf, measure, serving, takeTurns, type Usage } from './child.ts';
 
 const service = join(import.meta.dirname, 'pages-service.js');
 const loop = join(import.meta.dirname, 'pages-loop.js');
@@ -16,20 +16,10 @@ export async function measureList(node: string, items: number, rounds: number): 
     ['bare undici request', () => measure(node, [loop, pages.url], {})],
     ['listctl items list', () => measure(node, [listctlFile, ...words], { PATH: env['PATH'], ...settings })],
   ];
-  const usages = clients.map((): Usage[] => []);
-  for (let round = -1; round < rounds; round += 1) {
-    for (const [at, [, run]] of clients.entries()) {
-      const usage = await run();
-      if (round >= 0) usages[at]?.push(usage);
-    }
-  }
-  const medianOf = (at: number, value: (usage: Usage) => number | undefined) =>
-    median((usages[at] ?? []).map((usage) => value(usage) ?? Number.NaN));
+  const usages = await takeTurns(clients, rounds);
   const lines = clients.map(([name], at) => {
-    const perSecond = (items * 1000) / medianOf(at, ({ wallMs }) => wallMs);
-    const cpuMicros = (medianOf(at, ({ cpuMs }) => cpuMs) * 1000) / items;
-    const peak = medianOf(at, ({ peakMiB }) => peakMiB);
-    return `${name.padEnd(22)}${Math.round(perSecond)} items/s  ${cpuMicros.toFixed(1)} µs/item  ${Math.round(peak)} MiB`;
+    const { perSecond, cpuMicros, peakMiB } = figuresOf(usages[at] ?? [], items);
+    return `${name.padEnd(22)}${Math.round(perSecond)} items/s  ${cpuMicros.toFixed(1)} µs/item  ${Math.round(peakMiB)} MiB`;
   });
   return `${lines.join('\n')}\n`;
 }

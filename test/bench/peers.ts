@@ -2,15 +2,14 @@
  * The same import through listctl and through the clients of others, against `listctl serve --service graph` with faults
  * and limits: what became of the rows is read from the list itself.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { env } from 'node:process';
-import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
 import { listctlFile } from '../support/listctl.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { startServe } from './child.ts';
 
 const pnpImport = join(import.meta.dirname, 'pnp-import.js');
 const rowCount = 1000;
@@ -101,12 +100,12 @@ async function resultLine(client: Client, node: string, flags: readonly string[]
   const lines = Array.from({ length: rowCount }, (_, at) => cellsOf(at).join(','));
   writeFileSync(file, `Ref,Title,Count,Done,Due,Status,Tags,Shelf\n${lines.join('\n')}\n`);
   writeFileSync(schemaFile, JSON.stringify(schema));
-  const serveWords = ['--data', join(directory.path, 'items'), '--schema', schemaFile];
+  const serveWords = ['--service', 'graph', '--data', join(directory.path, 'items'), '--schema', schemaFile];
   const ended = await (async () => {
-    await using service = await startServe(node, [...serveWords, ...flags]);
+    await using service = await startServe(node, [...serveWords, ...flags], token);
     return await runClient(client, { node, file, directory: directory.path, url: service.url });
   })();
-  await using service = await startServe(node, serveWords);
+  await using service = await startServe(node, serveWords, token);
   const { right, wrong, lost, doubled } = judge(await readAll(service.url));
   const counts = `${pad(right, 5)}${pad(wrong, 7)}${pad(lost, 7)}${pad(doubled, 9)}`;
   return `${client.name.padEnd(32)}${counts}${pad(ended.seconds.toFixed(0), 9)}  ${ended.said}\n`;
@@ -178,22 +177,4 @@ async function runClient(
   const counts = Object.entries({ created, failed, 'in doubt': inDoubt }).filter(([, count]) => count);
   const said = counts.map(([name, count]) => `${count} ${name}`).join(', ');
   return { seconds: (performance.now() - startedAt) / 1000, said: `${said} (exit ${code})` };
-}
-
-async function startServe(node: string, words: readonly string[]): Promise<{ readonly url: string } & AsyncDisposable> {
-  const args = [listctlFile, 'serve', '--service', 'graph', '--port', '0', '-o', 'json', ...words];
-  const child: ChildProcess & { stdout: Readable } = spawn(node, args, {
-    env: { PATH: env['PATH'], LISTCTL_TOKEN: token },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const lines = createInterface({ input: child.stdout });
-  const [line] = (await once(lines, 'line')) as [string];
-  lines.close();
-  return {
-    url: JSON.parse(line).url,
-    [Symbol.asyncDispose]: async () => {
-      child.kill();
-      if (child.exitCode === null && child.signalCode === null) await once(child, 'close');
-    },
-  };
 }

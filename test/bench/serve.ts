@@ -2,17 +2,12 @@
  * How many durable creates a second `listctl serve` takes at 16 in flight, beside lmdb alone: as many writes of as
  * many bytes, each acknowledged when it is on disk. The two take turns, on the same disk.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { env } from 'node:process';
-import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
 import { open } from 'lmdb';
-import { listctlFile } from '../support/listctl.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { median } from './child.ts';
+import { median, startServe } from './child.ts';
 
 /** Durable writes a second, the medians of all rounds. */
 export interface ServeFigures {
@@ -30,7 +25,7 @@ const body = JSON.stringify({ fields: { Title: 'Buy milk', Note: 'two litres, an
 /** Measures both with this Node; the first round of each only warms up. */
 export async function measureServe(node: string, rounds: number): Promise<ServeFigures> {
   await using directory = await temporaryDirectory();
-  using server = await startServe(node, join(directory.path, 'served'));
+  await using server = await startServe(node, ['--data', join(directory.path, 'served')], token);
   const database = open<string>({
     path: join(directory.path, 'alone'),
     noSubdir: false,
@@ -118,17 +113,4 @@ function isWhole(answer: string): boolean {
   const bodyAt = answer.indexOf('\r\n\r\n') + 4;
   const length = /^content-length: (?<length>\d+)/im.exec(answer)?.groups?.['length'];
   return bodyAt > 3 && answer.length - bodyAt === Number(length);
-}
-
-/** The built program in a process of its own; it ends with the block that holds it. */
-async function startServe(node: string, data: string): Promise<{ readonly url: string } & Disposable> {
-  const args = [listctlFile, 'serve', '--port', '0', '--data', data, '-o', 'json'];
-  const child: ChildProcess & { stdout: Readable } = spawn(node, args, {
-    env: { PATH: env['PATH'], LISTCTL_TOKEN: token },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const lines = createInterface({ input: child.stdout });
-  const [line] = await once(lines, 'line');
-  lines.close();
-  return { url: JSON.parse(line).url, [Symbol.dispose]: () => void child.kill() };
 }
