@@ -1,8 +1,7 @@
 /** The exchanges on one connection of a fault server: what is read, what is done, what is sent, and what goes wrong. */
 import type { Socket } from 'node:net';
 import { answerBytes, garbageBytes } from './fault-answer.ts';
-import type { Done, WholeRequest } from './fault-items.ts';
-import { type FaultLog, type LoggedAttempt, logBody, logHead } from './fault-log.ts';
+import { type Done, type FaultLog, type LoggedAttempt, logBody, logHead, type WholeRequest } from './fault-items.ts';
 import {
   type AnswerStep,
   delayMs,

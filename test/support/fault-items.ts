@@ -1,4 +1,4 @@
-/** The items behind a fault server: as little of a list as the four verbs need, and the truth of what was done. */
+/** What a fault server knows: its items, and each attempt; in a test the only truth about what arrived and what was done. */
 import { createHash } from 'node:crypto';
 
 /** A request, read to its end. */
@@ -137,6 +137,56 @@ function fieldsOf({ body }: WholeRequest): Record<string, unknown> {
   return (JSON.parse(body.toString()) as { fields: Record<string, unknown> }).fields;
 }
 
-export function hashOf(body: Uint8Array): string {
+function hashOf(body: Uint8Array): string {
   return createHash('sha256').update(body).digest('hex');
+}
+
+/** One attempt: a request whose head arrived, or a connection that was cut before. */
+export interface LoggedAttempt {
+  /** From 1, over all connections. */
+  readonly sequence: number;
+  /** Which connection it came on, from 1. */
+  readonly connection: number;
+  /** Empty where the connection was dealt with before a request was read. */
+  method: string;
+  path: string;
+  headers: Readonly<Record<string, string>>;
+  /** The value of `Idempotency-Key`, without its quotes. */
+  key: string | undefined;
+  /** Of the whole body; undefined where it was not read to its end. */
+  bodyHash: string | undefined;
+  body: string | undefined;
+  /** Whether the items are others since. */
+  applied: boolean;
+  /** Whether all of an answer was handed to the system. */
+  answered: boolean;
+}
+
+/** The log of one server, as it is written. */
+export interface FaultLog {
+  readonly attempts: readonly LoggedAttempt[];
+  begin(connection: number): LoggedAttempt;
+}
+
+export function faultLog(): FaultLog {
+  const attempts: LoggedAttempt[] = [];
+  return {
+    attempts,
+    begin: (connection) => {
+      const entry: LoggedAttempt = {
+        ...{ sequence: attempts.length + 1, connection, method: '', path: '', headers: {} },
+        ...{ key: undefined, bodyHash: undefined, body: undefined, applied: false, answered: false },
+      };
+      attempts.push(entry);
+      return entry;
+    },
+  };
+}
+
+export function logHead(entry: LoggedAttempt, { method, path, headers }: WholeRequest): void {
+  Object.assign(entry, { method, path, headers, key: headers['idempotency-key']?.replace(/^"(.*)"$/, '$1') });
+}
+
+export function logBody(entry: LoggedAttempt, { body }: WholeRequest): void {
+  Object.assign(entry, { bodyHash: hashOf(body), body: body.toString() });
 }

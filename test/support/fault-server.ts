@@ -5,8 +5,7 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { faultExchange } from './fault-exchange.ts';
-import { faultItems, type KeyColumn, type StoredItem } from './fault-items.ts';
-import { faultLog, type LoggedAttempt } from './fault-log.ts';
+import { faultItems, faultLog, type KeyColumn, type LoggedAttempt, type StoredItem } from './fault-items.ts';
 import type { Plan } from './fault-plan.ts';
 import type { ServerCertificate } from './tls-certificate.ts';
 

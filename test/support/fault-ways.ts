@@ -5,7 +5,7 @@ import { httpTransport } from '../../src/api/http.ts';
 import type { Transport } from '../../src/api/transport.ts';
 import { undiciTransport } from '../../src/api/undici.ts';
 import { main } from '../../src/main.ts';
-import type { LoggedAttempt } from './fault-log.ts';
+import type { LoggedAttempt } from './fault-items.ts';
 import { type FaultServer, type FaultServerOptions, faultServer } from './fault-server.ts';
 import type { FaultMethod } from './fault-table.ts';
 import { type Run, type TestHost, testHost, type World } from './test-host.ts';
