@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { rawConnection, sendHttp } from '../../support/send-http.ts';
+import { sendHttp } from '../../support/send-http.ts';
 import { serverIn, tasks, test, token } from './server-in.ts';
 
 describe('Host', () => {
@@ -21,12 +21,11 @@ describe('Host', () => {
   });
 
   test.for(['HTTP/1.1', 'HTTP/1.0'])('must be there, in %s too', async (version, { server }) => {
-    const connection = await rawConnection(
-      server.url,
+    const answer = await server.answerTo(
       `GET /v1.0${tasks}/1 ${version}\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n\r\n`,
     );
 
-    expect(await connection.closed()).toMatch(/^HTTP\/1.1 403 .*"error":"the Host header/s);
+    expect(answer).toMatch(/^HTTP\/1.1 403 .*"error":"the Host header/s);
   });
 
   test('may be any name of the machine on a server that others reach', async () => {
@@ -62,12 +61,11 @@ describe('a web page', () => {
   test('is refused even where its Origin hides behind a thousand headers', async ({ server }) => {
     const many = Array.from({ length: 2100 }, () => 'a:b').join('\r\n');
 
-    const connection = await rawConnection(
-      server.url,
+    const answer = await server.answerTo(
       `GET /v1.0${tasks}/1 HTTP/1.1\r\nHost: localhost\r\n${many}\r\nOrigin: null\r\nConnection: close\r\n\r\n`,
     );
 
-    expect(await connection.closed()).toMatch(/^HTTP\/1.1 403 .*web pages/s);
+    expect(answer).toMatch(/^HTTP\/1.1 403 .*web pages/s);
   });
 
   test('can send no body but JSON', async ({ server }) => {

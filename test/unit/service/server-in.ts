@@ -3,7 +3,7 @@ import type { FaultyService } from '../../../src/service/fault-injection.ts';
 import { listItemService } from '../../../src/service/handle.ts';
 import { type ServerOptions, startServer } from '../../../src/service/server.ts';
 import { openStore } from '../../../src/service/store.ts';
-import { type HttpAnswer, type HttpRequest, sendHttp } from '../../support/send-http.ts';
+import { type HttpAnswer, type HttpRequest, rawConnection, sendHttp } from '../../support/send-http.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 export const token = 'the-token-of-these-tests';
@@ -15,6 +15,8 @@ export interface TestServer extends AsyncDisposable {
   readonly errors: readonly unknown[];
   /** Sends a request to a path below the base address, with the right token unless the headers say otherwise. */
   send(path: string, request?: HttpRequest): Promise<HttpAnswer>;
+  /** All that comes for these bytes until the connection is closed. */
+  answerTo(bytes: string): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -32,6 +34,7 @@ export async function serving(service: FaultyService, options: Partial<ServerOpt
     errors,
     send: (path, request = {}) =>
       sendHttp(server.url + path, { ...request, headers: { authorization: `Bearer ${token}`, ...request.headers } }),
+    answerTo: async (bytes) => (await rawConnection(server.url, bytes)).closed(),
     close: () => server.close(),
     [Symbol.asyncDispose]: () => server.close(),
   };

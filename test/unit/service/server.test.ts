@@ -50,18 +50,15 @@ describe('a path', () => {
   test.for([
     ...['/', '/v1.0', '/v1.00/sites', '/v2.0/sites/a/lists/b/items', '/sites/a/lists/b/items', '*', '//v1.0/sites'],
   ])('%s lacks the version path, which is not a missing item', async (path, { server }) => {
-    const connection = await rawConnection(server.url, headOf('GET', ['Connection: close'], path));
+    const answer = await server.answerTo(headOf('GET', ['Connection: close'], path));
 
-    expect(await connection.closed()).toMatch(/^HTTP\/1.1 400 .*"error":"invalid version/s);
+    expect(answer).toMatch(/^HTTP\/1.1 400 .*"error":"invalid version/s);
   });
 
   test('must be ASCII, so that it arrives as it was meant', async ({ server }) => {
-    const connection = await rawConnection(
-      server.url,
-      headOf('GET', ['Connection: close'], '/v1.0/sites/é/lists/b/items/1'),
-    );
+    const answer = await server.answerTo(headOf('GET', ['Connection: close'], '/v1.0/sites/é/lists/b/items/1'));
 
-    expect(await connection.closed()).toMatch(/^HTTP\/1.1 400 .*"error":/s);
+    expect(answer).toMatch(/^HTTP\/1.1 400 .*"error":/s);
   });
 });
 
@@ -157,9 +154,7 @@ describe('an invalid request', () => {
     // Two of them may be followed by another request: their connection is closed once it is idle.
     await using server = await serverIn({ limits: { idleMs: 500 } });
 
-    const connection = await rawConnection(server.url, bytes);
-
-    const answer = await connection.closed();
+    const answer = await server.answerTo(bytes);
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toEqual({ error: expect.any(String) });
     expect(server.errors).toEqual([]);
@@ -191,9 +186,7 @@ describe('an invalid request', () => {
   test('within a body ends the connection, and stores nothing', async ({ server }) => {
     const head = headOf('POST', ['Content-Type: application/json', 'Transfer-Encoding: chunked']);
 
-    const connection = await rawConnection(server.url, `${head}d\r\n{"fields":{}}\r\nnot a chunk\r\n`);
-
-    expect(await connection.closed()).toMatch(/^HTTP\/1.1 400 /);
+    expect(await server.answerTo(`${head}d\r\n{"fields":{}}\r\nnot a chunk\r\n`)).toMatch(/^HTTP\/1.1 400 /);
     expect((await server.send(`${tasks}/1`)).status).toBe(404);
   });
 });
@@ -244,9 +237,7 @@ describe('a client that sends many requests and reads nothing', () => {
   test('is cut at a thousand that wait', async () => {
     await using server = await serving(() => new Promise(() => {}), { limits: { endMs: 1 } });
 
-    const connection = await rawConnection(server.url, headOf('GET').repeat(1002));
-
-    expect(await connection.closed()).toBe('');
+    expect(await server.answerTo(headOf('GET').repeat(1002))).toBe('');
   });
 });
 
