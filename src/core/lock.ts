@@ -206,16 +206,11 @@ function remove(path: string, entry: string): void {
 }
 
 function locked(path: string, holder: Holder, canBreak: boolean): Failure {
-  return new Failure('locked', `${path} is held by ${describe(path, holder)}`, {
-    hint: hintFor(path, holder, canBreak),
-  });
-}
-
-function hintFor(path: string, holder: Holder, canBreak: boolean): string {
-  if (holder.domain === thisDomain()) return 'retry when it has finished';
-  return canBreak
+  const elsewhere = canBreak
     ? 'retry when it has finished; if that host is permanently gone, pass --break-lock'
     : `if that host is permanently gone, remove ${join(path, entryOf(holder))}`;
+  const hint = holder.domain === thisDomain() ? 'retry when it has finished' : elsewhere;
+  return new Failure('locked', `${path} is held by ${describe(path, holder)}`, { hint });
 }
 
 function describe(path: string, holder: Holder): string {

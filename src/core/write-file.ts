@@ -128,16 +128,14 @@ const openFlags = {
 function openRegular(path: string, flags: 'r' | 'r+' | 'wx'): number {
   const descriptor = openSync(path, openFlags[flags], 0o600);
   try {
-    if (!fstatSync(descriptor).isFile()) throw notRegular(fstatSync(descriptor).isDirectory());
+    const status = fstatSync(descriptor);
+    if (status.isDirectory()) throw Object.assign(new Error('EISDIR'), { code: 'EISDIR' });
+    if (!status.isFile()) throw new Error('it is not a regular file');
     return descriptor;
   } catch (error) {
     closeSync(descriptor);
     throw error;
   }
-}
-
-function notRegular(isDirectory: boolean): Error {
-  return isDirectory ? Object.assign(new Error('EISDIR'), { code: 'EISDIR' }) : new Error('it is not a regular file');
 }
 
 function syncDirectory(path: string): void {

@@ -29,38 +29,6 @@ export function wholeLayout<T>(
 }
 
 /**
- * One value as a document, several as a list whose elements are printed as they come.
- *
- * @param isSeveral prints a list, even of one; two values are always a list
- * @param form the parts of a list; `one` formats a single document, and `none` is the empty list
- */
-export function listLayout<T>(
-  isSeveral: boolean,
-  form: Readonly<
-    Record<'open' | 'separator' | 'close' | 'none', string> & Record<'one' | 'element', (value: T) => string>
-  >,
-): Layout<T> {
-  let count = 0;
-  let first: T | undefined;
-  const begin = (value: T) => form.open + form.element(value);
-  const next = (value: T) => form.separator + form.element(value);
-  return {
-    add: (value) => {
-      count += 1;
-      if (isSeveral) return count === 1 ? begin(value) : next(value);
-      if (count > 2) return next(value);
-      if (count === 2) return begin(first as T) + next(value);
-      first = value;
-      return '';
-    },
-    end: async (write) => {
-      if (isSeveral || count > 1) await write(count === 0 ? form.none : form.close);
-      else if (count === 1) await write(form.one(first as T));
-    },
-  };
-}
-
-/**
  * Formats a value as JSON that is safe on a terminal: numbers keep their digits, and control characters and those that
  * hide or reorder text are `\uXXXX` (docs/faults.md, O03).
  */
@@ -127,37 +95,6 @@ export const jsonView: View<JsonValue> = {
   id: (value) => (isObject(value) && typeof value['id'] === 'string' ? value['id'] : undefined),
 };
 
-export const silentLayout: Layout<unknown> = { add: () => '', end: async () => {} };
-
-/** `json`: one document. */
-export function jsonLayout<T>({ json, printsNone = false }: View<T>, isSeveral: boolean): Layout<T> {
-  return listLayout(isSeveral, {
-    one: (value: T) => `${jsonText(json(value), 2)}\n`,
-    open: '[\n',
-    // JSON strings contain no newlines.
-    element: (value) => `  ${jsonText(json(value), 2).replaceAll('\n', '\n  ')}`,
-    separator: ',\n',
-    close: '\n]\n',
-    none: printsNone ? '[]\n' : '',
-  });
-}
-
-/** `jsonl`: a line for each value. */
-export function lineLayout<T>({ json }: View<T>): Layout<T> {
-  return { add: (value) => `${jsonText(json(value))}\n`, end: async () => {} };
-}
-
-/** `id`: a line for each value that has one. */
-export function idLayout<T>({ id }: View<T>, screen: Screen): Layout<T> {
-  return {
-    add: (value) => {
-      const text = id(value);
-      return text === undefined ? '' : bareLine(text, screen);
-    },
-    end: async () => {},
-  };
-}
-
 /** A text as a line: exact in a pipe, and printable on a terminal. */
 export function bareLine(text: string, { columns }: Screen): string {
   return `${columns === undefined ? text : printable(text)}\n`;
@@ -192,52 +129,6 @@ export function wholeLines(output: Pick<Output, 'write' | 'isClosed'>, takeAway:
       const rest = begun;
       begun = '';
       if (rest !== '') await write(rest);
-    },
-  };
-}
-
-/**
- * Joins short texts before they are written. A text waits for the end of this turn of the event loop, or until the
- * stream has taken what came before, so that the lines of a slow run appear one by one. `write` returns undefined while
- * there is room; `flush` resolves when all is written.
- */
-export function batched(output: Pick<Output, 'write'>) {
-  let waiting = '';
-  let isScheduled = false;
-  let hasFailed = false;
-  let writing: Promise<void> | undefined;
-  const drain = async () => {
-    while (waiting !== '') {
-      const text = waiting;
-      waiting = '';
-      await output.write(text);
-    }
-  };
-  const flush = (): Promise<void> => {
-    // A failure is final, and that of each later write.
-    writing ??= drain().then(
-      () => {
-        writing = undefined;
-      },
-      (error: unknown) => {
-        hasFailed = true;
-        throw error;
-      },
-    );
-    return writing;
-  };
-  return {
-    flush,
-    write: (text: string): Promise<void> | undefined => {
-      waiting += text;
-      if (hasFailed || waiting.length >= 65_536) return flush();
-      if (isScheduled || writing !== undefined) return undefined;
-      isScheduled = true;
-      setImmediate(() => {
-        isScheduled = false;
-        flush().catch(() => {});
-      });
-      return undefined;
     },
   };
 }

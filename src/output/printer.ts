@@ -1,19 +1,7 @@
 /** Prints the results of a command. */
 import { Failure } from '../core/errors.ts';
 import type { Output } from '../core/host.ts';
-import {
-  batched,
-  idLayout,
-  jsonLayout,
-  type Layout,
-  lineLayout,
-  listLayout,
-  loadHighlight,
-  type PrinterOptions,
-  rowOf,
-  silentLayout,
-  wholeLayout,
-} from './layout.ts';
+import { bareLine, jsonText, type Layout, loadHighlight, type PrinterOptions, rowOf, wholeLayout } from './layout.ts';
 import type { Row, Screen, View } from './view.ts';
 
 export interface Printer<T> {
@@ -35,7 +23,7 @@ export async function openPrinter<T>(
   output: Pick<Output, 'write' | 'isClosed'>,
 ): Promise<Printer<T>> {
   const layout = await layoutFor(view, options);
-  const batch = batched(output);
+  const batch = openBatch(output);
   return {
     print: (value) => {
       if (output.isClosed) return undefined;
@@ -57,7 +45,7 @@ async function layoutFor<T>(view: View<T>, options: PrinterOptions): Promise<Lay
   if (query !== undefined) return queryLayout(view, query, options);
   switch (format) {
     case 'none':
-      return silentLayout;
+      return { add: () => '', end: async () => {} };
     case 'curl':
       return curlLayout(view);
     case 'markdown':
@@ -79,6 +67,67 @@ async function layoutFor<T>(view: View<T>, options: PrinterOptions): Promise<Lay
       if (view.line !== undefined) return textLayout(view.line, screen);
       return wholeLayout(async (values) => endLine(await view.pretty(values, screen)));
   }
+}
+
+/**
+ * One value as a document, several as a list whose elements are printed as they come.
+ *
+ * @param isSeveral prints a list, even of one; two values are always a list
+ * @param form the parts of a list; `one` formats a single document, and `none` is the empty list
+ */
+function listLayout<T>(
+  isSeveral: boolean,
+  form: Readonly<
+    Record<'open' | 'separator' | 'close' | 'none', string> & Record<'one' | 'element', (value: T) => string>
+  >,
+): Layout<T> {
+  let count = 0;
+  let first: T | undefined;
+  const begin = (value: T) => form.open + form.element(value);
+  const next = (value: T) => form.separator + form.element(value);
+  return {
+    add: (value) => {
+      count += 1;
+      if (isSeveral) return count === 1 ? begin(value) : next(value);
+      if (count > 2) return next(value);
+      if (count === 2) return begin(first as T) + next(value);
+      first = value;
+      return '';
+    },
+    end: async (write) => {
+      if (isSeveral || count > 1) await write(count === 0 ? form.none : form.close);
+      else if (count === 1) await write(form.one(first as T));
+    },
+  };
+}
+
+/** `json`: one document. */
+function jsonLayout<T>({ json, printsNone = false }: View<T>, isSeveral: boolean): Layout<T> {
+  return listLayout(isSeveral, {
+    one: (value: T) => `${jsonText(json(value), 2)}\n`,
+    open: '[\n',
+    // JSON strings contain no newlines.
+    element: (value) => `  ${jsonText(json(value), 2).replaceAll('\n', '\n  ')}`,
+    separator: ',\n',
+    close: '\n]\n',
+    none: printsNone ? '[]\n' : '',
+  });
+}
+
+/** `jsonl`: a line for each value. */
+function lineLayout<T>({ json }: View<T>): Layout<T> {
+  return { add: (value) => `${jsonText(json(value))}\n`, end: async () => {} };
+}
+
+/** `id`: a line for each value that has one. */
+function idLayout<T>({ id }: View<T>, screen: Screen): Layout<T> {
+  return {
+    add: (value) => {
+      const text = id(value);
+      return text === undefined ? '' : bareLine(text, screen);
+    },
+    end: async () => {},
+  };
 }
 
 async function highlighted<T>(layout: Layout<T>, options: PrinterOptions): Promise<Layout<T>> {
@@ -174,4 +223,50 @@ async function pagesLayout<T>(
 
 function endLine(text: string): string {
   return text === '' ? '' : `${text}\n`;
+}
+
+/**
+ * Joins short texts before they are written. A text waits for the end of this turn of the event loop, or until the
+ * stream has taken what came before, so that the lines of a slow run appear one by one. `write` returns undefined while
+ * there is room; `flush` resolves when all is written.
+ */
+function openBatch(output: Pick<Output, 'write'>) {
+  let waiting = '';
+  let isScheduled = false;
+  let hasFailed = false;
+  let writing: Promise<void> | undefined;
+  const drain = async () => {
+    while (waiting !== '') {
+      const text = waiting;
+      waiting = '';
+      await output.write(text);
+    }
+  };
+  const flush = (): Promise<void> => {
+    // A failure is final, and that of each later write.
+    writing ??= drain().then(
+      () => {
+        writing = undefined;
+      },
+      (error: unknown) => {
+        hasFailed = true;
+        throw error;
+      },
+    );
+    return writing;
+  };
+  return {
+    flush,
+    write: (text: string): Promise<void> | undefined => {
+      waiting += text;
+      if (hasFailed || waiting.length >= 65_536) return flush();
+      if (isScheduled || writing !== undefined) return undefined;
+      isScheduled = true;
+      setImmediate(() => {
+        isScheduled = false;
+        flush().catch(() => {});
+      });
+      return undefined;
+    },
+  };
 }

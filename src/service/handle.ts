@@ -37,10 +37,6 @@ function parseFields(request: ServiceRequest): Fields {
   throw new Refusal(400, `unexpected member ${JSON.stringify(stranger.slice(0, 100))} in the body`);
 }
 
-function itemBody(id: string, fields: string): string {
-  return `{"id":${JSON.stringify(id)},"fields":${fields}}`;
-}
-
 /** How long keys are remembered. */
 const keptMs = 24 * 60 * 60 * 1000;
 
@@ -188,7 +184,8 @@ function itemAt(from: Pick<Store, 'get'>, list: string, id: string): StoredItem 
 }
 
 function itemResponse(status: number, id: string, item: StoredItem, headers = {}): ServiceResponse {
-  return jsonResponse(status, { etag: etagOf(item), ...headers }, itemBody(id, item.fields));
+  const body = `{"id":${JSON.stringify(id)},"fields":${item.fields}}`;
+  return jsonResponse(status, { etag: etagOf(item), ...headers }, body);
 }
 
 /** A strong tag, which differs after each update, and in a new store with the same ids. */
