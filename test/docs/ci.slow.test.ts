@@ -47,6 +47,13 @@ function expectNoneTwice(service: ListService): void {
   expect([...stored(service)].filter(([, count]) => count > 1)).toEqual([]);
 }
 
+/** A repository with a file of these rows, and the script of the page. */
+async function forgeWith(titles: readonly string[], service: ListService): Promise<Forge> {
+  const forge = await Forge.create(service.url);
+  await forge.push({ 'tasks.csv': csvOf(titles), 'with-branch.sh': recipes.script });
+  return forge;
+}
+
 const codes = (ends: readonly JobEnd[]) => ends.map(({ exitCode }) => exitCode);
 
 /** How one CI system starts a load, and resumes it. */
@@ -73,8 +80,7 @@ const refusesRow7 = ({ title }: { title: string | undefined }) =>
 describe.each(Object.entries(loaders))('a load on %s', (_, loader) => {
   test('sends every row once; resumed it sends nothing, and started again it is refused', async () => {
     await using service = await listService();
-    await using forge = await Forge.create(service.url);
-    await forge.push({ 'tasks.csv': csvOf(rows), 'with-branch.sh': recipes.script });
+    await using forge = await forgeWith(rows, service);
 
     expect(codes(await loader.start(forge, 1))).toEqual([0, 0, 0, 0]);
     expectEachOnce(service);
@@ -85,8 +91,7 @@ describe.each(Object.entries(loaders))('a load on %s', (_, loader) => {
 
   test('with a row that was refused: fixed and pushed, a new pipeline sends that one row', async () => {
     await using service = await listService(refusesRow7);
-    await using forge = await Forge.create(service.url);
-    await forge.push({ 'tasks.csv': csvOf(rows), 'with-branch.sh': recipes.script });
+    await using forge = await forgeWith(rows, service);
     expect(codes(await loader.start(forge, 1)).toSorted()).toEqual([0, 0, 0, 9]);
     const sent = service.requests.length;
 
@@ -101,8 +106,7 @@ describe.each(Object.entries(loaders))('a load on %s', (_, loader) => {
 
   test('with missing, damaged or empty journals fails when resumed, and sends nothing', async () => {
     await using service = await listService();
-    await using forge = await Forge.create(service.url);
-    await forge.push({ 'tasks.csv': csvOf(rows), 'with-branch.sh': recipes.script });
+    await using forge = await forgeWith(rows, service);
     await loader.start(forge, 1);
     const journal = await forge.fileOf(branches[0], 'tasks.journal');
     await forge.setBranch(branches[0], { 'tasks.journal': journal.replace('"create"', '"crEate"') });
@@ -116,8 +120,7 @@ describe.each(Object.entries(loaders))('a load on %s', (_, loader) => {
 
   test('that runs out of time keeps its journals, and is resumed to the end', async () => {
     await using service = await listService();
-    await using forge = await Forge.create(service.url);
-    await forge.push({ 'tasks.csv': csvOf(manyRows), 'with-branch.sh': recipes.script });
+    await using forge = await forgeWith(manyRows, service);
 
     expect(codes(await loader.start(forge, 1, { limitSeconds: 1 }))).toEqual([143, 143, 143, 143]);
     expect(codes(await loader.resume(forge, 2))).toEqual([0, 0, 0, 0]);
@@ -132,8 +135,7 @@ describe.each(Object.entries(loaders))('a load on %s', (_, loader) => {
       if (isLater) lost.abort();
       return undefined;
     });
-    await using forge = await Forge.create(service.url);
-    await forge.push({ 'tasks.csv': csvOf(manyRows), 'with-branch.sh': recipes.script });
+    await using forge = await forgeWith(manyRows, service);
     expect(codes(await loader.start(forge, 1, { limitSeconds: 1 }))).toEqual([143, 143, 143, 143]);
     isLater = true;
 
@@ -151,8 +153,7 @@ describe.each(Object.entries(loaders))('a load on %s', (_, loader) => {
       forge.allowPushes(false);
       return undefined;
     });
-    await using forge = await Forge.create(service.url);
-    await forge.push({ 'tasks.csv': csvOf(manyRows), 'with-branch.sh': recipes.script });
+    await using forge = await forgeWith(manyRows, service);
 
     const [first] = await loader.start(forge, 1, { only: [2] });
     const artifact = forge.artifact('.listctl');
@@ -182,8 +183,7 @@ test('a load that is canceled on GitHub Actions pushes its journals, and is resu
     if (shards.size === 4) stop.abort();
     return undefined;
   });
-  await using forge = await Forge.create(service.url);
-  await forge.push({ 'tasks.csv': csvOf(manyRows), 'with-branch.sh': recipes.script });
+  await using forge = await forgeWith(manyRows, service);
   const inputs = { mode: 'start' };
   const { signal } = stop;
 
@@ -195,8 +195,7 @@ test('a load that is canceled on GitHub Actions pushes its journals, and is resu
 
 test('a re-run of failed jobs resumes, although the workflow was started without --resume', async () => {
   await using service = await listService(refusesRow7);
-  await using forge = await Forge.create(service.url);
-  await forge.push({ 'tasks.csv': csvOf(rows), 'with-branch.sh': recipes.script });
+  await using forge = await forgeWith(rows, service);
   const inputs = { mode: 'start' };
   const ends = await forge.github(recipes.loadGithub, { run: 1, inputs });
   const failed = codes(ends).indexOf(9) + 1;
@@ -211,8 +210,7 @@ test('a re-run of failed jobs resumes, although the workflow was started without
 
 test('a lost first attempt is red when it is re-run, since its journal is nowhere', async () => {
   await using service = await listService();
-  await using forge = await Forge.create(service.url);
-  await forge.push({ 'tasks.csv': csvOf(rows), 'with-branch.sh': recipes.script });
+  await using forge = await forgeWith(rows, service);
 
   const ends = await forge.github(recipes.loadGithub, { run: 1, attempt: 2, inputs: { mode: 'start' } });
 
@@ -240,7 +238,7 @@ describe('a load on Kubernetes', () => {
       return undefined;
     });
     await using forge = await Forge.create(service.url);
-    const many = { 'tasks.csv': csvOf(Array.from({ length: 96 }, (_, index) => `Row ${index + 1}`)) };
+    const many = { 'tasks.csv': csvOf(manyRows) };
 
     expect(await forge.pod(recipes.loadKubernetes, 0, many, stop.signal)).toMatchObject({ exitCode: 130 });
     const stopped = stored(service).size;

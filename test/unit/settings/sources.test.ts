@@ -71,30 +71,16 @@ describe('settings of a profile that belong to its service do not apply to anoth
   };
 
   test.for([
-    { profile: 'bound', env: {}, value: 'honored', because: 'its own address is in force' },
-    {
-      profile: 'bound',
-      env: { LISTCTL_BASE_URL: 'https://own.example/v2.0' },
-      value: 'honored',
-      because: 'the same origin',
-    },
-    {
-      profile: 'bound',
-      env: { LISTCTL_BASE_URL: 'https://other.example' },
-      value: undefined,
-      because: 'another origin',
-    },
-    { profile: 'bound', env: { LISTCTL_BASE_URL: 'local:' }, value: undefined, because: 'the built-in service' },
-    {
-      profile: 'free',
-      env: { LISTCTL_BASE_URL: 'https://other.example' },
-      value: 'none',
-      because: 'it names no address',
-    },
-  ])('$because', async ({ profile, env, value }, { directory }) => {
+    ['its own address is in force', 'bound', undefined, 'honored'],
+    ['the same origin', 'bound', 'https://own.example/v2.0', 'honored'],
+    ['another origin', 'bound', 'https://other.example', undefined],
+    ['the built-in service', 'bound', 'local:', undefined],
+    ['it names no address', 'free', 'https://other.example', 'none'],
+  ] as const)('%s', async ([_because, profile, address, value], { directory }) => {
     await keep(directory.path, { current: profile, profiles });
+    const env = { LISTCTL_CONFIG_DIR: directory.path, ...(address !== undefined && { LISTCTL_BASE_URL: address }) };
 
-    const sources = openSources({}, testHost({ env: { LISTCTL_CONFIG_DIR: directory.path, ...env } }));
+    const sources = openSources({}, testHost({ env }));
 
     expect(findSetting(idempotency, sources)?.value).toBe(value);
   });
