@@ -1,6 +1,7 @@
 /** The built-in service of Microsoft Graph on a port, with lists of columns, and listctl with it. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { FaultyService } from '../../src/service/fault-injection.ts';
 import { parseSchema } from '../../src/service/graph/columns.ts';
 import { graphErrorResponder } from '../../src/service/graph/errors.ts';
 import { graphService } from '../../src/service/graph/service.ts';
@@ -14,6 +15,8 @@ interface GraphServer extends AsyncDisposable {
   /** A directory for files, which is the current one of commands. */
   readonly path: string;
   readonly requests: readonly { readonly request: string; readonly body: string }[];
+  /** The service behind the server. */
+  readonly service: Service;
   /** Settings for the list `Books` of a site. */
   readonly env: Readonly<Record<string, string>>;
   /** Runs listctl with the words; those of a text are divided at blanks. */
@@ -27,10 +30,12 @@ interface GraphServer extends AsyncDisposable {
 /**
  * @param lists each a title with its column definitions
  * @param users of the site
+ * @param change of the service, for some answers to go wrong
  */
 export async function graphServer(
   lists: Readonly<Record<string, readonly object[]>>,
   users: readonly object[] = [],
+  change: (service: Service) => FaultyService = (service) => service,
 ): Promise<GraphServer> {
   const directory = await temporaryDirectory();
   const store = openStore(join(directory.path, 'store'));
@@ -38,9 +43,10 @@ export async function graphServer(
   const service = graphService(store, Date.now, { schema: parseSchema(JSON.parse(JSON.stringify(schema))) });
   const token = 'the-token-of-these-tests';
   const requests: { request: string; body: string }[] = [];
-  const recording: Service = (request) => {
+  const changed = change(service);
+  const recording: FaultyService = (request) => {
     requests.push({ request: `${request.method} ${request.path}`, body: Buffer.from(request.body).toString() });
-    return service(request);
+    return changed(request);
   };
   const server = await startServer(recording, {
     ...{ host: '127.0.0.1', port: 0, token, onError: () => {}, respondError: graphErrorResponder(Date.now) },
@@ -61,8 +67,7 @@ export async function graphServer(
     });
   return {
     path: directory.path,
-    requests,
-    env,
+    ...{ requests, service, env },
     listctl,
     json: async (words) => {
       const { exitCode, stdout, stderr } = await listctl(words);
