@@ -2,11 +2,12 @@
  * A service on a raw socket that fails where a test says (tests-1): at one of eight points of an
  * exchange, in one of six ways. Its log is the only truth about what arrived and what was done.
  */
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { faultExchange } from './fault-exchange.ts';
 import { faultItems, faultLog, type KeyColumn, type LoggedAttempt, type StoredItem } from './fault-items.ts';
 import type { Plan } from './fault-plan.ts';
+import { listening } from './loopback-server.ts';
 import type { ServerCertificate } from './tls-certificate.ts';
 
 /** What a test says of a server; without anything it is one on which all goes well, and which ignores keys. */
@@ -47,17 +48,16 @@ export async function faultServer(options: FaultServerOptions = {}): Promise<Fau
   const sockets = new Set<Socket>();
   let connectionCount = 0;
   let sentBytes = 0;
-  const keep = (socket: Socket) => {
-    sockets.add(socket);
-    // A client that resets is the client's affair.
-    socket.on('error', () => {}).on('close', () => sockets.delete(socket));
-  };
   const accept = (socket: Socket) => {
     connectionCount += 1;
-    keep(socket);
-    socket.on('close', () => {
-      sentBytes += socket.bytesWritten;
-    });
+    sockets.add(socket);
+    // A client that resets is the client's affair.
+    socket
+      .on('error', () => {})
+      .on('close', () => {
+        sockets.delete(socket);
+        sentBytes += socket.bytesWritten;
+      });
     faultExchange({ socket, connection: connectionCount, plan, log, padded, apply: items.apply });
   };
   // Half open: a client that ends is answered all the same, and a FIN of ours is no reset.
@@ -66,10 +66,7 @@ export async function faultServer(options: FaultServerOptions = {}): Promise<Fau
       ? createServer({ allowHalfOpen: true }, accept)
       : createTlsServer({ ...certificate, allowHalfOpen: true }, accept);
   server.on('tlsClientError', () => {});
-  // Over TLS a connection is there before it is accepted, and may never be.
-  if (certificate !== undefined) server.on('connection', keep);
-  await new Promise<void>((resolve) => server.listen(wantedPort, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const { port, [Symbol.asyncDispose]: end } = await listening(server, wantedPort);
   const origin = `${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${port}`;
   return {
     url: `${origin}/v1.0`,
@@ -80,10 +77,6 @@ export async function faultServer(options: FaultServerOptions = {}): Promise<Fau
     connectionCount: () => connectionCount,
     sentBytes: () => [...sockets].reduce((sum, socket) => sum + socket.bytesWritten, sentBytes),
     createdCount: () => [...items.stored.keys()].filter((id) => id !== '17').length,
-    [Symbol.asyncDispose]: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        for (const socket of sockets) socket.destroy();
-      }),
+    [Symbol.asyncDispose]: end,
   };
 }
