@@ -21,7 +21,7 @@ export async function runProgram(context: Context): Promise<void> {
     const isRootPage = helpOutput.page === program && context.words.some((word) => !word.startsWith('-'));
     if (error.code === 'commander.unknownCommand' || isRootPage) {
       const { equivalentWords } = await import('./cli/usage-errors.ts');
-      const words = equivalentWords(context.words, program);
+      const words = await equivalentWords(context.words, program, programOf(context, helpOutput));
       if (words !== undefined) return runProgram({ ...context, words });
     }
     // commander throws for --help, --version and a group without a verb, too.
@@ -123,7 +123,7 @@ function lazy(name: string, summary: string, load: () => Promise<SetUp>, group =
 
 /** Commands that describe commands: they create the whole program. */
 function metaCommands(context: Context, helpOutput: HelpOutput): readonly CommandSpec[] {
-  const newProgram: NewProgram = (words) => createProgram({ ...context, words }, helpOutput);
+  const newProgram = programOf(context, helpOutput);
   return [
     lazy(
       'completion',
@@ -144,10 +144,13 @@ function metaCommands(context: Context, helpOutput: HelpOutput): readonly Comman
   ];
 }
 
+function programOf(context: Context, helpOutput: HelpOutput = { text: '', page: undefined }): NewProgram {
+  return (words) => createProgram({ ...context, words }, helpOutput);
+}
+
 const helpCodes: ReadonlySet<string> = new Set(['commander.help', 'commander.helpDisplayed', 'commander.version']);
 
 async function usageFailure(error: CommanderError, context: Context): Promise<Failure> {
   const { toUsageFailure } = await import('./cli/usage-errors.ts');
-  const newProgram: NewProgram = (words) => createProgram({ ...context, words }, { text: '', page: undefined });
-  return toUsageFailure(context.words, error, newProgram, context.host);
+  return toUsageFailure(context.words, error, programOf(context), context.host);
 }

@@ -350,17 +350,15 @@ const flagSynonyms: Readonly<Record<string, string>> = {
 const listVerbs: ReadonlySet<string> = new Set(['list', 'ls', 'query', 'find']);
 const isItems = (word: string | undefined) => word === 'item' || word === 'items';
 
-/** The verb of `items` that a word at the root means. */
-function itemsVerb(word: string): string | undefined {
-  const verbs = ['create', 'get', 'update', 'delete', 'edit'];
-  return [word, ...(Object.hasOwn(synonyms, word) ? (synonyms[word] ?? []) : [])].find((each) => verbs.includes(each));
-}
-
 /**
  * The words that stand for those that commander did not understand, where they cannot mean anything else: `version`,
  * `items help`, `create --help`, `list`.
  */
-export function equivalentWords(words: readonly string[], program: Command): readonly string[] | undefined {
+export async function equivalentWords(
+  words: readonly string[],
+  program: Command,
+  newProgram: NewProgram,
+): Promise<readonly string[] | undefined> {
   const [at = 0, next = 0] = argumentsAt(words, program);
   const [first = '', second] = [words[at], words[next]];
   const before = words.slice(0, at);
@@ -370,11 +368,10 @@ export function equivalentWords(words: readonly string[], program: Command): rea
   const isNounLast = next > 0 && isItems(second);
   if (listVerbs.has(first) || (first === 'get' && isNounLast && others.length === 0))
     return [...before, 'items', 'list'];
-  const verb = itemsVerb(first);
-  const wantsHelp = words.includes('--help') || words.includes('-h');
-  return wantsHelp && verb !== undefined
-    ? [...before, 'items', verb, ...(isNounLast ? others : words.slice(at + 1))]
-    : undefined;
+  if (!words.includes('--help') && !words.includes('-h')) return undefined;
+  const { command: items } = await parseWords(['items'], newProgram(['--help']));
+  const verb = findSynonym(first, items);
+  return verb === undefined ? undefined : [...before, 'items', verb, ...(isNounLast ? others : words.slice(at + 1))];
 }
 
 /** Suggests the line with another command: of this group, of another one, or with a similar name. */

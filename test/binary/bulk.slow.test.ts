@@ -289,6 +289,5 @@ test.each([
     LISTCTL_STATE_DIR: directory.path,
   });
 
-  expect(exitCode).toBe(status);
-  expect(stderr).toContain(says);
+  expect([exitCode, stderr]).toEqual([status, expect.stringContaining(says)]);
 });

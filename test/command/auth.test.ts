@@ -80,8 +80,7 @@ describe('auth login', () => {
       stdin,
     });
 
-    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-    expect(stderr).toContain(says);
+    expect({ exitCode, stdout, stderr }).toEqual({ exitCode: 2, stdout: '', stderr: expect.stringContaining(says) });
     expect(stderr).not.toContain('canary');
     expect(readdirSync(directory.path)).toEqual([]);
   });
@@ -142,8 +141,7 @@ describe('auth login', () => {
       env: { ...directory.env, ...world.env },
     });
 
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain('--with-token < token.txt');
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('--with-token < token.txt')]);
     expect(readdirSync(directory.path)).toEqual([]);
   });
 });
@@ -198,8 +196,7 @@ describe('a token is tried', () => {
     const requests = service.requests.map(({ method, headers }) => [method, headers.authorization]);
     const unchecked = await run([...words, '-p', 'other', '--no-check'], { ...directory, stdin: expired });
 
-    expect(exitCode).toBe(exit);
-    expect(stderr).toMatch(says);
+    expect([exitCode, stderr]).toEqual([exit, expect.stringMatching(says)]);
     expect(stderr).not.toContain(expired);
     expect(requests).toEqual([['GET', `Bearer ${expired}`]]);
     expect(Object.keys(directory.tokens())).toEqual(exit === 0 ? ['default', 'other'] : ['other']);

@@ -147,8 +147,7 @@ describe('what changes nothing sends nothing', () => {
 
     const { exitCode, stderr, kept } = await edit(service, [does]);
 
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain(`${says}: nothing was sent`);
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(`${says}: nothing was sent`)]);
     expect(kept).toHaveLength(keeps);
     expect(service.requests).toHaveLength(1);
   });
@@ -301,8 +300,7 @@ describe('a text that is refused is opened again', () => {
       ],
     );
 
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain(`your text is saved in ${kept[0]?.file}`);
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining(`your text is saved in ${kept[0]?.file}`)]);
     expect(kept[0]?.mode).toBe(0o600);
     expect(service.requests).toHaveLength(2);
   });
@@ -350,8 +348,7 @@ describe('a text that is refused is opened again', () => {
       ],
     );
 
-    expect(exitCode).toBe(5);
-    expect(stderr).toContain(`your text is saved in ${kept[0]?.file}`);
+    expect([exitCode, stderr]).toEqual([5, expect.stringContaining(`your text is saved in ${kept[0]?.file}`)]);
     expect(service.requests).toHaveLength(2);
   });
 

@@ -260,8 +260,7 @@ describe('is refused', () => {
 
     const { exitCode, stderr } = await world.run([...update, ...flags]);
 
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain(says);
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(says)]);
   });
 
   test('for the rest of a run without it, which cannot be undone', async () => {
@@ -291,7 +290,6 @@ test.each([
 
   const { exitCode, stderr } = await world.run(undo);
 
-  expect(exitCode).toBe(10);
-  expect(stderr).toContain(says);
+  expect([exitCode, stderr]).toEqual([10, expect.stringContaining(says)]);
   expect(list.fields).toEqual(changed.update);
 });

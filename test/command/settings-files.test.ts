@@ -120,8 +120,7 @@ describe('ownership and permissions (P13)', () => {
       chownSync(file, 12_345, 12_345);
       const { exitCode, stderr } = await run(get, directory);
 
-      expect(exitCode).toBe(10);
-      expect(stderr).toContain(`${file} belongs to another user`);
+      expect([exitCode, stderr]).toEqual([10, expect.stringContaining(`${file} belongs to another user`)]);
     }
     expect(service.requests).toEqual([]);
   });
@@ -206,7 +205,6 @@ describe('where the system denies us the settings (P11)', () => {
       env: { LISTCTL_CONFIG_DIR: inside },
     });
 
-    expect(exitCode).toBe(10);
-    expect(stderr).toContain(inside);
+    expect([exitCode, stderr]).toEqual([10, expect.stringContaining(inside)]);
   });
 });

@@ -226,8 +226,7 @@ describe('a token of the environment', () => {
 
     const { exitCode, stderr } = await run(get, { env });
 
-    expect(exitCode).toBe(3);
-    expect(stderr).toContain('LISTCTL_TOKEN_COMMAND failed with exit code 3');
+    expect([exitCode, stderr]).toEqual([3, expect.stringContaining('LISTCTL_TOKEN_COMMAND failed with exit code 3')]);
     expect(service.requests).toEqual([]);
   });
 });

@@ -135,7 +135,6 @@ describe('curl is a format for one run', () => {
 
     const { exitCode, stderr } = await run(dryRun, { env: { ...directory.env, ...env }, cwd: directory.path });
 
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain(from);
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(from)]);
   });
 });

@@ -102,7 +102,7 @@ async function showPage(typed: readonly string[], newProgram: NewProgram): Promi
   const program = newProgram(['--help']);
   const { command, positionals } = await parseWords(typed, program);
   const isUnknown = command.commands.length > 0 && positionals.length > 0;
-  const meant = isUnknown ? equivalentWords([...typed, '--help'], program) : undefined;
+  const meant = isUnknown ? await equivalentWords([...typed, '--help'], program, newProgram) : undefined;
   if (isUnknown && command.parent === null && meant === undefined) {
     throw unknownWord(positionals[0], visibleNames(command), true);
   }

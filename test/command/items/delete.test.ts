@@ -99,6 +99,5 @@ test('an HTML page in response to a delete leaves it in doubt', async () => {
 
   const { exitCode, stderr } = await run(['items', 'delete', '17'], { env: environmentFor(service) });
 
-  expect(exitCode).toBe(8);
-  expect(stderr).toContain('not the list service');
+  expect([exitCode, stderr]).toEqual([8, expect.stringContaining('not the list service')]);
 });
