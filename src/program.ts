@@ -28,7 +28,7 @@ export async function runProgram(context: Context): Promise<void> {
     if (!helpCodes.has(error.code)) throw await usageFailure(error, context);
   }
   if (helpOutput.page === undefined && helpOutput.text === '') return;
-  const { formatPage, showPage } = await import('./commands/help/page.ts');
+  const { formatPage, showPage } = await import('./commands/help/pages.ts');
   const text =
     helpOutput.page === undefined ? helpOutput.text : formatPage(helpOutput.page, context.host.stdout.columns);
   await showPage(text, context.words, context.host);

@@ -14,8 +14,7 @@ import { equivalentWords, parseWords, visibleNames } from '../../cli/usage-error
 import { Failure } from '../../core/errors.ts';
 import { nearestName } from '../../core/text.ts';
 import { findValue } from '../../settings/setting.ts';
-import { allExitCodes, ownOptions, usageLine } from './page.ts';
-import { topics, variablesOf } from './topics.ts';
+import { allExitCodes, ownOptions, topics, usageLine, variablesOf } from './pages.ts';
 
 /** The program, as `listctl help --json` prints it. */
 export interface ProgramNode extends CommandNode {
