@@ -2,10 +2,9 @@
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { main } from '../../src/main.ts';
 import { environmentFor, scriptedService } from '../support/scripted-service.ts';
 import { settingsDirectory } from '../support/settings-directory.ts';
-import { run, testHost } from '../support/test-host.ts';
+import { converse, run } from '../support/test-host.ts';
 
 const url = 'https://lists.example/v1.0';
 const origin = 'https://lists.example';
@@ -85,30 +84,26 @@ describe('auth login', () => {
     expect(readdirSync(directory.path)).toEqual([]);
   });
 
+  const login = ['auth', 'login', '--base-url', url, '--no-check'];
+
   test('asks on a terminal, without a trace of what was typed', async () => {
     await using directory = await settingsDirectory();
-    const host = testHost({ ...directory, terminal: 100 });
 
-    const running = main(['auth', 'login', '--base-url', url, '--no-check'], host);
-    await host.answer('Token for', `${token}\n`);
+    const { exitCode, stdout, stderr } = await converse(login, { 'Token for': token }, directory);
 
-    expect(await running).toBe(0);
-    expect(host.printed.stderr).toContain(`Token for ${url}`);
-    expect(host.printed.stderr + host.printed.stdout).not.toMatch(/canary|\*/);
+    expect([exitCode, stderr]).toEqual([0, expect.stringContaining(`Token for ${url}`)]);
+    expect(stderr + stdout).not.toMatch(/canary|\*/);
     expect(directory.tokens()).toEqual({ default: { origin, token } });
   });
 
   test('an invalid token is prompted for again', async () => {
     await using directory = await settingsDirectory();
-    const host = testHost({ ...directory, terminal: 100 });
 
-    const running = main(['auth', 'login', '--base-url', url, '--no-check'], host);
-    await host.answer('Token for', 'not a canary\n');
     // Ctrl-U empties the line.
-    await host.answer('has spaces', `\u0015${token}\n`);
+    const answers = { 'Token for': 'not a canary', 'has spaces': `\u0015${token}` };
+    const { exitCode, stderr } = await converse(login, answers, directory);
 
-    expect(await running).toBe(0);
-    expect(host.printed.stderr).not.toContain('canary');
+    expect([exitCode, stderr]).toEqual([0, expect.not.stringContaining('canary')]);
     expect(directory.tokens()).toEqual({ default: { origin, token } });
   });
 
@@ -118,14 +113,14 @@ describe('auth login', () => {
     { typed: '\u0004', exit: 2, because: 'an end of input' },
   ])('$because at the prompt stores nothing', async ({ typed, exit }) => {
     await using directory = await settingsDirectory();
-    const host = testHost({ ...directory, terminal: 100 });
 
-    const running = main(['auth', 'login', '--base-url', url, '--no-check'], host);
-    await host.answer('Token for', typed);
+    const { exitCode, stdout, stderr } = await converse(login, { 'Token for': typed }, directory);
 
-    expect(await running).toBe(exit);
-    expect(host.printed.stdout).toBe('');
-    expect(host.printed.stderr).not.toContain('canary');
+    expect({ exitCode, stdout, stderr }).toEqual({
+      exitCode: exit,
+      stdout: '',
+      stderr: expect.not.stringContaining('canary'),
+    });
     expect(readdirSync(directory.path)).toEqual([]);
   });
 
@@ -203,16 +198,6 @@ describe('a token is tried', () => {
     expect([unchecked.exitCode, service.requests.length]).toEqual([0, 1]);
     if (exit === 3)
       expect(stderr).toMatch(/^ {2}it expired at 2023-11-14 22:13 UTC \(.* ago\)\n {2}pass .* --no-check/m);
-  });
-
-  test('never over plain http to another machine', async () => {
-    await using directory = await settingsDirectory();
-    const words = ['auth', 'login', '--with-token', '--base-url', 'http://lists.example'];
-
-    expect(await run(words, { ...directory, stdin: token })).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringMatching(/^listctl: refusing to send the token over plain http/),
-    });
   });
 
   test.each([

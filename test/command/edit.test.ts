@@ -15,6 +15,10 @@ const done: ScriptedAnswer = { status: 200, body: { id: '17', fields: { Title: '
 const toBread = 'perl -pi -e \'s/Buy milk/Buy bread/\' "$1"';
 const send = 'Send ';
 const again = 'Open the editor again?';
+const sendIt = [send, 'y\n'] as const;
+const sendAgain = [/Send.*Send/s, 'y\n'] as const;
+const reopenIt = [again, 'y\n'] as const;
+const giveUp = [again, 'n\n'] as const;
 
 describe('what is sent', () => {
   test('only what changed, null for what was removed, with If-Match; the item is printed', async () => {
@@ -23,7 +27,7 @@ describe('what is sent', () => {
     const ended = await edit(
       service,
       [`${toBread}; perl -ni -e 'print unless /^Note/' "$1"; echo 'Who: me' >> "$1"`],
-      [[send, 'y\n']],
+      [sendIt],
       ['-o', 'json'],
     );
 
@@ -48,7 +52,7 @@ describe('what is sent', () => {
       '{"id":"17","fields":{"n":1.10,"big":12345678901234567890,"__proto__":{"x":1e400},"t":"007","no":"no"}}';
     await using service = await scriptedService({ status: 200, body }, done);
 
-    const ended = await edit(service, ['perl -pi -e \'s/1.10/1.20/\' "$1"'], [[send, 'y\n']]);
+    const ended = await edit(service, ['perl -pi -e \'s/1.10/1.20/\' "$1"'], [sendIt]);
 
     expect(ended.seen[0]).toContain('big: 12345678901234567890\n');
     expect(service.requests[1]?.body).toBe('{"fields":{"n":1.20}}');
@@ -61,7 +65,7 @@ describe('what is sent', () => {
   ])('no If-Match without a strong ETag: $because', async ({ etag }) => {
     await using service = await scriptedService({ ...read, headers: etag === undefined ? {} : { etag } }, done);
 
-    const { exitCode } = await edit(service, [toBread], [[send, 'y\n']]);
+    const { exitCode } = await edit(service, [toBread], [sendIt]);
 
     expect(exitCode).toBe(0);
     expect(service.requests[1]?.headers).not.toHaveProperty('if-match');
@@ -70,7 +74,7 @@ describe('what is sent', () => {
   test('prints the diff on stderr before the prompt, with --quiet too', async () => {
     await using service = await scriptedService(read, done);
 
-    const { stderr, stdout } = await edit(service, [toBread], [[send, 'y\n']], ['--quiet', '-o', 'none']);
+    const { stderr, stdout } = await edit(service, [toBread], [sendIt], ['--quiet', '-o', 'none']);
 
     expect(stderr).toContain('~ item "17" of list "tasks" of site "home"\n    Title: Buy milk → Buy bread\n');
     expect(stderr.indexOf('Buy milk →')).toBeLessThan(stderr.indexOf('Send this change to'));
@@ -237,14 +241,7 @@ describe('a text that is refused is opened again', () => {
     const slip = 'perl -pi -e "s/^Note: soon/Note: [soon/" "$1"';
     const fix = 'perl -pi -e "s/^Note: \\[soon/Note: later/" "$1"';
 
-    const { exitCode, seen, kept } = await edit(
-      service,
-      [slip, fix],
-      [
-        [again, 'y\n'],
-        [send, 'y\n'],
-      ],
-    );
+    const { exitCode, seen, kept } = await edit(service, [slip, fix], [reopenIt, sendIt]);
 
     expect({ exitCode, kept }).toEqual({ exitCode: 0, kept: [] });
     const [, line] = /^# Not sent: line (\d+): /.exec(seen[1] ?? '') ?? [];
@@ -262,7 +259,7 @@ describe('a text that is refused is opened again', () => {
   ])('$says: exit code 2 unless it is fixed, and the text is kept', async ({ does, says, isAsked = true }) => {
     await using service = await scriptedService(read);
 
-    const { exitCode, stderr, kept } = await edit(service, [does], isAsked ? [[again, 'n\n']] : []);
+    const { exitCode, stderr, kept } = await edit(service, [does], isAsked ? [giveUp] : []);
 
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(new RegExp(says));
@@ -276,11 +273,7 @@ describe('a text that is refused is opened again', () => {
     const { exitCode, seen } = await edit(
       service,
       [toBread, 'perl -pi -e \'s/Buy bread/Buy rolls/\' "$1"'],
-      [
-        [send, 'y\n'],
-        [again, 'y\n'],
-        [/Send.*Send/s, 'y\n'],
-      ],
+      [sendIt, reopenIt, sendAgain],
     );
 
     expect(exitCode).toBe(0);
@@ -291,14 +284,7 @@ describe('a text that is refused is opened again', () => {
   test('is not sent again if left unchanged: the first refusal is reported, and the text is saved', async () => {
     await using service = await scriptedService(read, { status: 422, body: { error: 'no bread' } });
 
-    const { exitCode, stderr, kept } = await edit(
-      service,
-      [toBread, 'chmod 644 "$1"'],
-      [
-        [send, 'y\n'],
-        [again, 'y\n'],
-      ],
-    );
+    const { exitCode, stderr, kept } = await edit(service, [toBread, 'chmod 644 "$1"'], [sendIt, reopenIt]);
 
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining(`your text is saved in ${kept[0]?.file}`)]);
     expect(kept[0]?.mode).toBe(0o600);
@@ -314,15 +300,7 @@ describe('a text that is refused is opened again', () => {
       done,
     );
 
-    const { exitCode, seen, stderr } = await edit(
-      service,
-      [toBread, 'true'],
-      [
-        [send, 'y\n'],
-        [again, 'y\n'],
-        [/Send.*Send/s, 'y\n'],
-      ],
-    );
+    const { exitCode, seen, stderr } = await edit(service, [toBread, 'true'], [sendIt, reopenIt, sendAgain]);
 
     expect(exitCode).toBe(0);
     expect(seen[1]).toContain('\nTitle: Buy bread\nCount: 3\nNote: soon\n');
@@ -339,14 +317,7 @@ describe('a text that is refused is opened again', () => {
   test('a conflict that is given up is exit code 5, and the text is kept', async () => {
     await using service = await scriptedService(read, { status: 412, body: { error: 'changed' } });
 
-    const { exitCode, stderr, kept } = await edit(
-      service,
-      [toBread],
-      [
-        [send, 'y\n'],
-        [again, 'n\n'],
-      ],
-    );
+    const { exitCode, stderr, kept } = await edit(service, [toBread], [sendIt, giveUp]);
 
     expect([exitCode, stderr]).toEqual([5, expect.stringContaining(`your text is saved in ${kept[0]?.file}`)]);
     expect(service.requests).toHaveLength(2);
@@ -360,7 +331,7 @@ describe('a text that is refused is opened again', () => {
   ])('$answer.status: another text would not help; exit code $exit, and the text is kept', async ({ answer, exit }) => {
     await using service = await scriptedService({ ...read, headers: {} }, answer);
 
-    const { exitCode, stderr, kept } = await edit(service, [toBread], [[send, 'y\n']], ['--retries', '0']);
+    const { exitCode, stderr, kept } = await edit(service, [toBread], [sendIt], ['--retries', '0']);
 
     expect(exitCode).toBe(exit);
     expect(stderr).not.toContain(again);

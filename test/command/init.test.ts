@@ -2,30 +2,28 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { main } from '../../src/main.ts';
 import { scriptedService } from '../support/scripted-service.ts';
 import { settingsDirectory } from '../support/settings-directory.ts';
-import { run, type TestHost, testHost } from '../support/test-host.ts';
+import { converse, run } from '../support/test-host.ts';
 
 const missing = { status: 404, body: { error: 'there is no such item' } };
 const token = 'canary-0123456789-abcdefghij';
 
+/** The answers that lead to a service: those of `more` replace others, or come after them. */
+function answersTo(service: { readonly url: string }, more: Readonly<Record<string, string>> = {}) {
+  return {
+    ...{ 'Profile name': '', 'Service URL': service.url, Site: 'home', List: 'tasks', 'Token for': token },
+    ...more,
+  };
+}
+
 test('asks for address, site, list and token, tries them with one GET, and keeps them', async () => {
   await using service = await scriptedService(missing);
   await using directory = await settingsDirectory();
-  const host = testHost({ ...directory, terminal: 120 });
 
-  const running = main(['init'], host);
-  await answer(host, {
-    'Profile name': '',
-    'Service URL': service.url,
-    Site: 'home',
-    List: 'tasks',
-    'Token for': token,
-    'Ask before': '',
-  });
+  const { exitCode, stdout, stderr } = await converse(['init'], answersTo(service, { 'Ask before': '' }), directory);
 
-  expect(await running).toBe(0);
+  expect(exitCode).toBe(0);
   expect(service.requests.map(({ method, headers }) => [method, headers.authorization])).toEqual([
     ['GET', `Bearer ${token}`],
   ]);
@@ -35,10 +33,10 @@ test('asks for address, site, list and token, tries them with one GET, and keeps
     profiles: { default: { baseUrl: service.url, site: 'home', list: 'tasks' } },
   });
   expect(directory.tokens()).toEqual({ default: { origin: new URL(service.url).origin, token } });
-  expect(host.printed.stderr).toContain('the service responds and accepts the token');
-  expect(host.printed.stderr).toMatch(/^next: listctl items create -f Title="Hello"$/m);
-  expect(host.printed.stderr).toContain(directory.credentials);
-  expect(host.printed.stderr + host.printed.stdout).not.toContain('canary');
+  expect(stderr).toContain('the service responds and accepts the token');
+  expect(stderr).toMatch(/^next: listctl items create -f Title="Hello"$/m);
+  expect(stderr).toContain(directory.credentials);
+  expect(stderr + stdout).not.toContain('canary');
 });
 
 test('with -p it makes that profile; Enter alone keeps what is known', async () => {
@@ -47,12 +45,12 @@ test('with -p it makes that profile; Enter alone keeps what is known', async () 
     current: 'prod',
     profiles: { prod: { site: 'home', list: 'old' } },
   });
-  const host = testHost({ env: { ...directory.env, LISTCTL_BASE_URL: service.url }, terminal: 120 });
+  const env = { ...directory.env, LISTCTL_BASE_URL: service.url };
+  const answers = { 'Service URL': '', Site: '', List: '', 'Token for': token, 'Ask before': 'y' };
 
-  const running = main(['init', '-p', 'prod', '--list', 'tasks'], host);
-  await answer(host, { 'Service URL': '', Site: '', List: '', 'Token for': token, 'Ask before': 'y' });
+  const { exitCode } = await converse(['init', '-p', 'prod', '--list', 'tasks'], answers, { env });
 
-  expect(await running).toBe(0);
+  expect(exitCode).toBe(0);
   expect(directory.read()).toMatchObject({
     profiles: { prod: { baseUrl: service.url, site: 'home', list: 'tasks', protected: true } },
   });
@@ -61,67 +59,47 @@ test('with -p it makes that profile; Enter alone keeps what is known', async () 
 test('asks for the name of the profile, and ends with the next command', async () => {
   await using service = await scriptedService(missing);
   await using directory = await settingsDirectory({ current: 'dev', profiles: { dev: { baseUrl: 'local:' } } });
-  const host = testHost({ ...directory, terminal: 120 });
+  const { 'Profile name': _, ...others } = answersTo(service, { 'Ask before': '' });
+  const answers = { '(dev)': 'no name', 'invalid profile name': '\u0015work', ...others };
 
-  const running = main(['init'], host);
-  await answer(host, { '(dev)': 'no name', 'invalid profile name': '\u0015work', 'Service URL': service.url });
-  await answer(host, { Site: 'home', List: 'tasks', 'Token for': token, 'Ask before': '' });
+  const { exitCode, stderr } = await converse(['init'], answers, directory);
 
-  expect(await running).toBe(0);
+  expect(exitCode).toBe(0);
   expect(directory.read().profiles).toEqual({
     dev: { baseUrl: 'local:' },
     work: { baseUrl: service.url, site: 'home', list: 'tasks' },
   });
-  expect(host.printed.stderr).toMatch(/^next: listctl items create -p work -f Title="Hello"$/m);
+  expect(stderr).toMatch(/^next: listctl items create -p work -f Title="Hello"$/m);
 });
 
 test('a token that the service refuses is prompted for again', async () => {
   await using service = await scriptedService({ status: 401, body: { error: 'expired' } }, missing);
   await using directory = await settingsDirectory();
-  const host = testHost({ ...directory, terminal: 120 });
+  const again = { 'Token for': 'old-canary', 'type another token': token, 'Ask before': '' };
 
-  const running = main(['init'], host);
-  await answer(host, {
-    'Profile name': '',
-    'Service URL': service.url,
-    Site: 'home',
-    List: 'tasks',
-    'Token for': 'old-canary',
-  });
-  await answer(host, { 'type another token': token, 'Ask before': '' });
+  const { exitCode, stderr } = await converse(['init'], answersTo(service, again), directory);
 
-  expect(await running).toBe(0);
-  expect(host.printed.stderr).not.toContain('canary');
+  expect([exitCode, stderr]).toEqual([0, expect.not.stringContaining('canary')]);
   expect(Object.values(directory.tokens()).map((kept) => kept.token)).toEqual([token]);
 });
 
 test('an invalid address or id is prompted for again', async () => {
   await using service = await scriptedService(missing);
   await using directory = await settingsDirectory();
-  const host = testHost({ ...directory, terminal: 120 });
+  const address = { 'Profile name': '', 'Service URL': 'lists.example', 'expected a URL': `\u0015${service.url}` };
+  const list = { Site: '..', 'not a path segment': '\u0015home', List: 'tasks', 'Token for': token, 'Ask before': '' };
 
-  const running = main(['init'], host);
-  await answer(host, { 'Profile name': '', 'Service URL': 'lists.example', 'expected a URL': `\u0015${service.url}` });
-  await answer(host, {
-    Site: '..',
-    'not a path segment': '\u0015home',
-    List: 'tasks',
-    'Token for': token,
-    'Ask before': '',
-  });
-
-  expect(await running).toBe(0);
+  expect(await converse(['init'], { ...address, ...list }, directory)).toMatchObject({ exitCode: 0 });
 });
 
 test('the built-in service has no token to take', async () => {
   await using directory = await settingsDirectory();
-  const host = testHost({ env: { ...directory.env, LISTCTL_DATA_DIR: join(directory.path, 'data') }, terminal: 120 });
+  const env = { ...directory.env, LISTCTL_DATA_DIR: join(directory.path, 'data') };
+  const answers = { 'Profile name': '', 'Service URL': '', Site: 'home', List: 'tasks', 'Ask before': '' };
 
-  const running = main(['init', '--local'], host);
-  await answer(host, { 'Profile name': '', 'Service URL': '', Site: 'home', List: 'tasks', 'Ask before': '' });
+  const { exitCode, stderr } = await converse(['init', '--local'], answers, { env });
 
-  expect(await running).toBe(0);
-  expect(host.printed.stderr).toMatch(/the service responds$/m);
+  expect([exitCode, stderr]).toEqual([0, expect.stringMatching(/the service responds$/m)]);
 });
 
 describe('an address where no list service answers', () => {
@@ -144,19 +122,10 @@ describe('an address where no list service answers', () => {
     const endings = [];
 
     for (const typed of ['n', 'y']) {
-      const host = testHost({ ...directory, terminal: 120 });
-      const running = main(['init'], host);
-      await answer(host, {
-        'Profile name': '',
-        'Service URL': service.url,
-        Site: 'home',
-        List: 'tasks',
-        'Token for': token,
-        'Save these settings': typed,
-        ...(typed === 'y' ? { 'Ask before': '' } : {}),
-      });
-      endings.push([await running, readdirSync(directory.path).length > 0]);
-      expect(host.printed.stderr).toContain('listctl:');
+      const more = { 'Save these settings': typed, ...(typed === 'y' ? { 'Ask before': '' } : {}) };
+      const { exitCode, stderr } = await converse(['init'], answersTo(service, more), directory);
+      endings.push([exitCode, readdirSync(directory.path).length > 0]);
+      expect(stderr).toContain('listctl:');
     }
 
     expect(endings).toEqual([
@@ -180,12 +149,8 @@ test.each([
   },
 ])('left at $at it keeps nothing', async ({ at, exit }) => {
   await using directory = await settingsDirectory();
-  const host = testHost({ ...directory, terminal: 120 });
 
-  const running = main(['init'], host);
-  await answer(host, at);
-
-  expect(await running).toBe(exit);
+  expect(await converse(['init'], at, directory)).toMatchObject({ exitCode: exit });
   expect(readdirSync(directory.path)).toEqual([]);
 });
 
@@ -202,10 +167,3 @@ test.each([
   expect(stderr).toContain('listctl auth login --with-token --base-url URL -s SITE -l LIST');
   expect(readdirSync(directory.path)).toEqual([]);
 });
-
-/** Types each answer when its question is on the terminal. */
-async function answer(host: TestHost, answers: Readonly<Record<string, string>>): Promise<void> {
-  for (const [question, typed] of Object.entries(answers)) {
-    await host.answer(question, typed.endsWith('\u0003') || typed.endsWith('\u0004') ? typed : `${typed}\n`);
-  }
-}

@@ -2,9 +2,8 @@
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { main } from '../../src/main.ts';
 import { settingsDirectory } from '../support/settings-directory.ts';
-import { run, testHost } from '../support/test-host.ts';
+import { converse, run } from '../support/test-host.ts';
 
 const url = 'https://lists.example/v1.0';
 
@@ -234,12 +233,9 @@ describe('profile list, show, use, remove', () => {
     { typed: 'y', exit: 0, names: ['dev'] },
   ])('remove asks on a terminal: $typed', async ({ typed, exit, names }) => {
     await using directory = await settingsDirectory({ ...kept, tokens: { prod: token } });
-    const host = testHost({ ...directory, terminal: 80 });
+    const answers = { 'Remove profile prod and its saved token?': typed };
 
-    const running = main(['profile', 'remove', 'prod'], host);
-    await host.answer('Remove profile prod and its saved token?', `${typed}\n`);
-
-    expect(await running).toBe(exit);
+    expect(await converse(['profile', 'remove', 'prod'], answers, directory)).toMatchObject({ exitCode: exit });
     expect(Object.keys(directory.read().profiles)).toEqual(names);
   });
 

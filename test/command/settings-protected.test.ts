@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { main } from '../../src/main.ts';
 import { requestedItem, scriptedService } from '../support/scripted-service.ts';
 import { keptFor, settingsDirectory } from '../support/settings-directory.ts';
-import { run, testHost } from '../support/test-host.ts';
+import { converse, run } from '../support/test-host.ts';
 
 const milk = { id: '17', fields: {} };
 const get = ['items', 'get', '17'];
+/** For questions of one line. */
+const wide = { terminal: 200 };
 
 describe('a protected profile', () => {
   const writes = [
@@ -33,52 +34,44 @@ describe('a protected profile', () => {
   });
 
   test.each([
-    { typed: 'prod\n', exit: 0, sent: 1 },
-    { typed: 'y\n', exit: 2, sent: 0 },
-    { typed: 'n\n', exit: 2, sent: 0 },
-    { typed: '\n', exit: 2, sent: 0 },
+    { typed: 'prod', exit: 0, sent: 1 },
+    { typed: 'y', exit: 2, sent: 0 },
+    { typed: 'n', exit: 2, sent: 0 },
+    { typed: '', exit: 2, sent: 0 },
     { typed: '\u0003', exit: 130, sent: 0 },
     { typed: '\u0004', exit: 2, sent: 0 },
   ])('asks on a terminal, naming the target: $typed', async ({ typed, exit, sent }) => {
     await using service = await scriptedService({ status: 201, body: milk });
     await using directory = await settingsDirectory(keptFor(service, { protected: true }));
-    const host = testHost({ ...directory, terminal: 200 });
 
-    const running = main(['items', 'create', '-f', 'a=1'], host);
-    await host.answer('Type prod', typed);
+    const ended = await converse(['items', 'create', '-f', 'a=1'], { 'Type prod': typed }, { ...directory, ...wide });
 
-    expect(await running).toBe(exit);
-    expect(host.printed.stderr).toContain(`Write to list "tasks" of site "home" at ${service.url}? `);
-    expect(service.requests).toHaveLength(sent);
+    expect([ended.exitCode, service.requests.length]).toEqual([exit, sent]);
+    expect(ended.stderr).toContain(`Write to list "tasks" of site "home" at ${service.url}? `);
   });
 
   test('asks once, for its name, whatever else would be asked', async () => {
     await using service = await scriptedService({ status: 204 });
     await using directory = await settingsDirectory(keptFor(service, { protected: true }));
-    const host = testHost({ ...directory, terminal: 200 });
+    const answers = { 'Delete items 17, 18 from list "tasks" of site "home" on prod': 'prod' };
 
-    const running = main(['items', 'delete', '17', '18'], host);
-    await host.answer('Delete items 17, 18 from list "tasks" of site "home" on prod', 'prod\n');
+    const { exitCode, stderr } = await converse(['items', 'delete', '17', '18'], answers, { ...directory, ...wide });
 
-    expect(await running).toBe(0);
-    expect(host.printed.stderr.match(/\?.*Type prod, the name of the protected profile, to confirm:/g)).not.toBeNull();
-    expect(host.printed.stderr).not.toContain('Write to');
-    expect(service.requests).toHaveLength(2);
+    expect([exitCode, service.requests.length]).toEqual([0, 2]);
+    expect(stderr).toMatch(/\?.*Type prod, the name of the protected profile, to confirm:/);
+    expect(stderr).not.toContain('Write to');
   });
 
   test.each([
-    { more: ['--no-input'], typed: undefined },
-    { more: [], typed: 'y\n' },
-  ])('says all that it takes to be asked nothing: $more $typed', async ({ more, typed }) => {
+    { more: ['--no-input'], answers: {} },
+    { more: [], answers: { 'Type prod': 'y' } },
+  ])('says all that it takes to be asked nothing: $more $answers', async ({ more, answers }) => {
     await using service = await scriptedService({ status: 204 });
     await using directory = await settingsDirectory(keptFor(service, { protected: true }));
-    const host = testHost({ ...directory, terminal: 200 });
 
-    const running = main(['items', 'delete', '17', ...more], host);
-    if (typed !== undefined) await host.answer('Type prod', typed);
+    const { exitCode, stderr } = await converse(['items', 'delete', '17', ...more], answers, { ...directory, ...wide });
 
-    expect(await running).toBe(2);
-    expect(host.printed.stderr).toContain('pass --yes --confirm prod to skip the prompt');
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('pass --yes --confirm prod to skip the prompt')]);
   });
 
   test('reads and dry runs do not prompt', async () => {

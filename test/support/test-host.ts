@@ -128,6 +128,20 @@ export async function run(argv: readonly string[], world: World = {}): Promise<R
   return { exitCode, ...host.printed, host };
 }
 
+/** Runs it on a terminal, and types each answer when its question is there: with Enter, unless it ends with a control. */
+export async function converse(
+  argv: readonly string[],
+  answers: Readonly<Record<string, string>>,
+  world: World = {},
+): Promise<Run> {
+  const host = testHost({ terminal: 120, ...world });
+  const running = main(argv, host);
+  for (const [question, typed] of Object.entries(answers)) {
+    await host.answer(question, /\p{Cc}$/u.test(typed) ? typed : `${typed}\n`);
+  }
+  return { exitCode: await running, ...host.printed, host };
+}
+
 function outputInto(
   printed: TestHost['printed'],
   name: keyof TestHost['printed'],

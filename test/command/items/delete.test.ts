@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { main } from '../../../src/main.ts';
 import { environmentFor, scriptedService } from '../../support/scripted-service.ts';
-import { run, testHost } from '../../support/test-host.ts';
+import { converse, run } from '../../support/test-host.ts';
 
 test('a delete off a terminal does what was typed, as rm does', async () => {
   await using service = await scriptedService({ status: 204 });
@@ -41,32 +40,28 @@ test('an HTML page with a 404 does not mean that the item is missing', async () 
 });
 
 test.each([
-  { typed: 'y\n', exit: 0, requests: 1, because: 'yes' },
-  { typed: 'n\n', exit: 2, requests: 0, because: 'no' },
-  { typed: '\n', exit: 2, requests: 0, because: 'no is the default' },
+  { typed: 'y', exit: 0, requests: 1, because: 'yes' },
+  { typed: 'n', exit: 2, requests: 0, because: 'no' },
+  { typed: '', exit: 2, requests: 0, because: 'no is the default' },
   { typed: '\u0003', exit: 130, requests: 0, because: 'Ctrl-C' },
 ])('on a terminal a delete asks first, naming the items: $because', async ({ typed, exit, requests }) => {
   await using service = await scriptedService({ status: 204 });
-  const host = testHost({ env: environmentFor(service), terminal: 200 });
+  const world = { env: environmentFor(service), terminal: 200 };
 
-  const running = main(['items', 'delete', '17'], host);
-  await host.answer('?', typed);
+  const { exitCode, stderr } = await converse(['items', 'delete', '17'], { '?': typed }, world);
 
-  expect(await running).toBe(exit);
-  expect(service.requests).toHaveLength(requests);
-  expect(host.printed.stderr).toContain('Delete item 17 from list "tasks" of site "home" on ');
+  expect([exitCode, service.requests.length]).toEqual([exit, requests]);
+  expect(stderr).toContain('Delete item 17 from list "tasks" of site "home" on ');
 });
 
 test('what an id holds cannot change how the question reads', async () => {
   await using service = await scriptedService({ status: 204 });
-  const host = testHost({ env: environmentFor(service), terminal: 200 });
+  const world = { env: environmentFor(service), terminal: 200 };
 
-  const running = main(['items', 'delete', 'a\u202eb'], host);
-  await host.answer('?', 'n\n');
+  const { exitCode, stderr } = await converse(['items', 'delete', 'a\u202eb'], { '?': 'n' }, world);
 
-  expect(await running).toBe(2);
-  expect(host.printed.stderr).toContain('a\\u{202e}b');
-  expect(host.printed.stderr).not.toContain('\u202e');
+  expect([exitCode, stderr]).toEqual([2, expect.stringContaining('a\\u{202e}b')]);
+  expect(stderr).not.toContain('\u202e');
 });
 
 test.each([
