@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { environmentFor, scriptedService } from '../support/scripted-service.ts';
+import { environmentFor, type ScriptedAnswer, scriptedService } from '../support/scripted-service.ts';
 import { run } from '../support/test-host.ts';
 
 test('any other request is sent with the same token and checks', async () => {
@@ -52,12 +52,18 @@ test.each([
     { path: '/v1.0/a/home?l=tasks&x=%7Bid%7D' },
   ],
   ['as one path segment', ['a/{site}/b', '-s', '../x y'], { path: '/v1.0/a/..%2Fx%20y/b' }],
-])('%s', async (_, words, request) => {
-  await using service = await scriptedService({ status: 200, body: {} });
+  [
+    'letters beyond ASCII are encoded, what is encoded stays',
+    ['GET', "sites/zoë's list/x?q=a b&r=%C3%A9"],
+    { path: "/v1.0/sites/zo%C3%AB's%20list/x?q=a%20b&r=%C3%A9" },
+  ],
+  ['an empty answer prints nothing', ['DELETE', 'x'], { method: 'DELETE' }, { status: 204 }, ''],
+])('%s', async (_, words, request, answer: ScriptedAnswer = { status: 200, body: {} }, printed = '{}\n') => {
+  await using service = await scriptedService(answer);
 
-  const { exitCode, stderr } = await run(['api', ...words], { env: environmentFor(service), stdin: 'typed' });
+  const ended = await run(['api', ...words], { env: environmentFor(service), stdin: 'typed' });
 
-  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  expect(ended).toMatchObject({ exitCode: 0, stdout: printed, stderr: '' });
   expect(service.requests).toMatchObject([request]);
 });
 
@@ -110,16 +116,6 @@ test('an error status prints nothing on stdout, and a write that may have happen
   expect(JSON.parse(doubtful.stderr)).toMatchObject({ error: { kind: 'in-doubt', idempotencyKey: 'k1' } });
 });
 
-test('an empty answer prints nothing', async () => {
-  await using service = await scriptedService({ status: 204 });
-
-  expect(await run(['api', 'DELETE', 'x'], { env: environmentFor(service) })).toMatchObject({
-    exitCode: 0,
-    stdout: '',
-    stderr: '',
-  });
-});
-
 test.each([
   { words: ['GET', 'https://elsewhere.example/x'], says: 'has a scheme or a host' },
   { words: ['GET', '//elsewhere.example/x'], says: 'has a scheme or a host' },
@@ -156,14 +152,6 @@ test.each([
   expect({ exitCode, stdout, stderr }).toEqual({ exitCode: 2, stdout: '', stderr: expect.stringContaining(says) });
   expect(stderr).not.toContain('verysecret');
   expect(service.requests).toEqual([]);
-});
-
-test('letters beyond ASCII are encoded, what is encoded stays', async () => {
-  await using service = await scriptedService({ status: 200, body: {} });
-
-  await run(['api', 'GET', "sites/zoë's list/x?q=a b&r=%C3%A9"], { env: environmentFor(service) });
-
-  expect(service.requests[0]?.path).toBe("/v1.0/sites/zo%C3%AB's%20list/x?q=a%20b&r=%C3%A9");
 });
 
 test('a dry run sends nothing', async () => {

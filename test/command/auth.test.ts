@@ -9,6 +9,7 @@ import { converse, run } from '../support/test-host.ts';
 const url = 'https://lists.example/v1.0';
 const origin = 'https://lists.example';
 const token = 'canary-0123456789-abcdefghij';
+const expired = `x.${Buffer.from('{"exp":1700000000}').toString('base64url')}.canary`;
 
 describe('auth login', () => {
   test('with --base-url and --with-token makes the profile default, and says once where the token is', async () => {
@@ -171,8 +172,6 @@ describe('auth logout', () => {
 });
 
 describe('a token is tried', () => {
-  const expired = `x.${Buffer.from('{"exp":1700000000}').toString('base64url')}.canary`;
-
   test.each([
     { answer: { status: 404, body: {} }, exit: 0, says: /^the token is saved unencrypted/ },
     {
@@ -220,8 +219,6 @@ describe('a token is tried', () => {
 });
 
 describe('a token that the service rejects', () => {
-  const expired = `x.${Buffer.from('{"exp":1700000000}').toString('base64url')}.canary`;
-
   test.each([
     { from: 'a profile', env: {}, hint: 'run listctl auth login -p exp' },
     { from: 'a variable', env: { LISTCTL_TOKEN: expired }, hint: 'set LISTCTL_TOKEN to a valid token' },

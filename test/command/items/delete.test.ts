@@ -25,18 +25,20 @@ test('a missing item is exit code 4, or success with --ignore-missing', async ()
   expect(ignored).toMatchObject({ exitCode: 0, stdout: '{"id":"17"}\n', stderr: '' });
 });
 
-test('an HTML page with a 404 does not mean that the item is missing', async () => {
-  await using service = await scriptedService({
-    status: 404,
-    headers: { 'content-type': 'text/html' },
-    body: '<p>no</p>',
-  });
+test.each([
+  { status: 404, exit: 4, says: 'HTTP 404', because: 'does not mean that the item is missing' },
+  { status: 200, exit: 8, says: 'not the list service', because: 'leaves it in doubt' },
+])('an HTML page with a $status $because', async ({ status, exit, says }) => {
+  await using service = await scriptedService({ status, headers: { 'content-type': 'text/html' }, body: '<html>' });
 
-  const { exitCode, stdout } = await run(['items', 'delete', '17', '--ignore-missing'], {
-    env: environmentFor(service),
-  });
+  const words = ['items', 'delete', '17', '--ignore-missing'];
+  const { exitCode, stdout, stderr } = await run(words, { env: environmentFor(service) });
 
-  expect({ exitCode, stdout }).toEqual({ exitCode: 4, stdout: '' });
+  expect({ exitCode, stdout, stderr }).toEqual({
+    exitCode: exit,
+    stdout: '',
+    stderr: expect.stringContaining(says),
+  });
 });
 
 test.each([
@@ -83,16 +85,4 @@ test.each([
   expect(exitCode).toBe(exit);
   expect(service.requests).toHaveLength(exit === 0 ? 1 : 0);
   if (exit !== 0) expect(stderr).toContain('pass --yes to skip the prompt');
-});
-
-test('an HTML page in response to a delete leaves it in doubt', async () => {
-  await using service = await scriptedService({
-    status: 200,
-    body: '<html>',
-    headers: { 'content-type': 'text/html' },
-  });
-
-  const { exitCode, stderr } = await run(['items', 'delete', '17'], { env: environmentFor(service) });
-
-  expect([exitCode, stderr]).toEqual([8, expect.stringContaining('not the list service')]);
 });
