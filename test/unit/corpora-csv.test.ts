@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { csvLine } from '../../src/output/csv.ts';
 import { plainStyle } from '../../src/output/view.ts';
 import { naughtyStrings } from '../corpora/naughty-strings.ts';
-import { rowsFrom, told } from './rows/rows-from.ts';
+import { rowsFrom, toFields } from './rows/rows-from.ts';
 
 const spectrum = await promisify(readSpectrum)();
 /** Its JSON says something else than it: another telephone number. */
@@ -17,14 +17,16 @@ describe('csv-spectrum', () => {
   test.each(spectrum.filter(({ name }) => name !== odd))(
     '$name means what it is said to mean',
     async ({ csv, json }) => {
-      expect(told(await rowsFrom('a.csv', csv, { empty: 'string' }))).toEqual(JSON.parse(json.toString()));
+      expect(toFields(await rowsFrom('a.csv', csv, { empty: 'string' }))).toEqual(JSON.parse(json.toString()));
     },
   );
 
   test('the one with a bare quote in a cell, which RFC 4180 has not, is refused with its place', async () => {
     const { csv = '' } = spectrum.find(({ name }) => name === odd) ?? {};
 
-    expect(told(await rowsFrom('a.csv', csv))).toEqual([expect.stringMatching(/^2:2 quote inside an unquoted cell/)]);
+    expect(toFields(await rowsFrom('a.csv', csv))).toEqual([
+      expect.stringMatching(/^2:2 quote inside an unquoted cell/),
+    ]);
   });
 });
 
@@ -67,7 +69,7 @@ const cases: readonly { readonly text: string; readonly rows: readonly unknown[]
 
 describe('our own cases', () => {
   test.each(cases)('$text', async ({ text, rows }) => {
-    expect(told(await rowsFrom('a.csv', `a,b\n${text}`, { empty: 'string' }))).toEqual(rows);
+    expect(toFields(await rowsFrom('a.csv', `a,b\n${text}`, { empty: 'string' }))).toEqual(rows);
   });
 
   test.each([
@@ -81,7 +83,7 @@ describe('our own cases', () => {
       const text = `${csvLine(['a', 'b'], options)}\n${lines.join('\n')}\n`;
 
       for (const blockBytes of [undefined, 61]) {
-        const rows = told(await rowsFrom(name, text, { blockBytes }));
+        const rows = toFields(await rowsFrom(name, text, { blockBytes }));
         expect(rows).toEqual(naughtyStrings.map((each) => ({ a: each, b: each })));
       }
     },

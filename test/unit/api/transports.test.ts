@@ -48,7 +48,7 @@ describe.each([
       }
       return 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
     });
-    const transport = await open(wayTo(server));
+    const transport = await open(optionsFor(server));
 
     const bodies = [];
     for (let at = 0; at < 4; at += 1) {
@@ -74,7 +74,7 @@ describe.each([
         socket.write('HTTP/1.1 201 Created\r\nContent-Length: 10\r\n\r\n{"id":"9"}');
       },
     );
-    const transport = await open(wayTo(server));
+    const transport = await open(optionsFor(server));
 
     const attempt = await transport.send({ ...read, method: 'POST', body: '{}' }, limits);
     await transport.close();
@@ -89,7 +89,7 @@ describe.each([
       socket.pause();
       return 'HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
     });
-    const transport = await open(wayTo(server));
+    const transport = await open(optionsFor(server));
 
     const whole = await transport.send({ ...read, method: 'POST', body: '{}' }, limits);
     const early = await transport.send({ ...read, method: 'POST', body: Buffer.alloc(2 ** 25) }, limits);
@@ -100,7 +100,7 @@ describe.each([
 
   test('a dropped connection is not reused', async () => {
     await using server = await rawServer(() => 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
-    const transport = await open(wayTo(server));
+    const transport = await open(optionsFor(server));
 
     const { response } = await transport.send(read, limits);
     response?.connection?.drop();
@@ -145,8 +145,12 @@ test('an aborted wait for a socket, whose code is a number, is no connection', (
   expect(toTransportError(aborted, false)).toMatchObject({ kind: 'unreachable', reason: 'This operation was aborted' });
 });
 
-async function timed(open: (way: ConnectionOptions) => Promise<Transport>, server: RawServer, within: AttemptLimits) {
-  const transport = await open(wayTo(server));
+async function timed(
+  open: (options: ConnectionOptions) => Promise<Transport>,
+  server: RawServer,
+  within: AttemptLimits,
+) {
+  const transport = await open(optionsFor(server));
   const startedAt = performance.now();
   const attempt = await transport.send(read, within);
   const ms = performance.now() - startedAt;
@@ -154,7 +158,7 @@ async function timed(open: (way: ConnectionOptions) => Promise<Transport>, serve
   return { attempt, ms };
 }
 
-function wayTo({ port }: RawServer): ConnectionOptions {
+function optionsFor({ port }: RawServer): ConnectionOptions {
   return { base: new URL(`http://127.0.0.1:${port}/v1.0`), token: 'secret-token', headers: {} };
 }
 

@@ -5,24 +5,24 @@ import { describe, expect, test } from 'vitest';
 import { CsvSplitter, csvRecords } from '../../../src/rows/csv.ts';
 import { openRejects } from '../../../src/rows/rejects.ts';
 import type { RowsOptions } from '../../../src/rows/types.ts';
-import { rowsFrom, told } from './rows-from.ts';
+import { rowsFrom, toFields } from './rows-from.ts';
 
 describe('what is a row', () => {
   test('I09: a byte order mark at the start, CRLF, blank lines and no last newline change nothing', async () => {
     const plain = await rowsFrom('a.csv', 'A,B\n1,2\n3,4\n');
 
-    expect(told(plain)).toEqual([
+    expect(toFields(plain)).toEqual([
       { A: '1', B: '2' },
       { A: '3', B: '4' },
     ]);
     for (const text of ['\ufeffA,B\r\n1,2\r\n3,4\r\n', 'A,B\n1,2\n3,4', '\r\n\nA,B\n\n1,2\r\n\r\n3,4\n\n\n']) {
-      expect(told(await rowsFrom('a.csv', text))).toEqual(told(plain));
-      expect(told(await rowsFrom('a.tsv', text.replaceAll(',', '\t')))).toEqual(told(plain));
+      expect(toFields(await rowsFrom('a.csv', text))).toEqual(toFields(plain));
+      expect(toFields(await rowsFrom('a.tsv', text.replaceAll(',', '\t')))).toEqual(toFields(plain));
     }
   });
 
   test('I09: a byte order mark elsewhere is text', async () => {
-    expect(told(await rowsFrom('a.csv', 'A,B\n\ufeff1,\ufeff\n'))).toEqual([{ A: '\ufeff1', B: '\ufeff' }]);
+    expect(toFields(await rowsFrom('a.csv', 'A,B\n\ufeff1,\ufeff\n'))).toEqual([{ A: '\ufeff1', B: '\ufeff' }]);
   });
 
   test.each(['A,B\n', 'A,B'])('I09: %j has no rows', async (text) => {
@@ -44,8 +44,8 @@ describe('what is a row', () => {
   test('quotes hold delimiters, quotes and newlines of any kind, and a cell of blanks alone', async () => {
     const text = 'A,B,C\n"1,""x""","a\r\nb\nc\rd", \n';
 
-    expect(told(await rowsFrom('a.csv', text))).toEqual([{ A: '1,"x"', B: 'a\r\nb\nc\rd', C: ' ' }]);
-    expect(told(await rowsFrom('a.csv', 'A\n""\n" "\n', { empty: 'string' }))).toEqual([{ A: '' }, { A: ' ' }]);
+    expect(toFields(await rowsFrom('a.csv', text))).toEqual([{ A: '1,"x"', B: 'a\r\nb\nc\rd', C: ' ' }]);
+    expect(toFields(await rowsFrom('a.csv', 'A\n""\n" "\n', { empty: 'string' }))).toEqual([{ A: '' }, { A: ' ' }]);
   });
 });
 
@@ -53,7 +53,7 @@ describe.each([
   ['csv', ','],
   ['tsv', '\t'],
 ])('I10: invalid rows of %s, each by line and cell, do not affect others', (format, delimiter) => {
-  const read = async (text: string) => told(await rowsFrom(`a.${format}`, text.replaceAll(',', delimiter)));
+  const read = async (text: string) => toFields(await rowsFrom(`a.${format}`, text.replaceAll(',', delimiter)));
   const good = { A: '8', B: '9' };
 
   test('ragged', async () => {
@@ -112,7 +112,7 @@ describe('I12: a row that is too long', () => {
   const limit = 8 * 1024 * 1024;
 
   test('is bad at 8 MiB, and the next ones are read', async () => {
-    const rows = told(
+    const rows = toFields(
       await rowsFrom(
         'a.csv',
         `A\n${'x'.repeat(limit - 5000)}\n${'x'.repeat(limit)}\n${'x'.repeat(limit + 70_000)}\n8\n`,
@@ -153,7 +153,7 @@ describe('I12: a row that is too long', () => {
   test('in quotes that never close runs to the end, with its newlines', async () => {
     const text = `A\n8\n"${'x\n'.repeat(limit)}`;
 
-    expect(told(await rowsFrom('a.csv', text))).toEqual([{ A: '8' }, '3: longer than 8 MiB']);
+    expect(toFields(await rowsFrom('a.csv', text))).toEqual([{ A: '8' }, '3: longer than 8 MiB']);
   });
 });
 
@@ -170,8 +170,8 @@ describe('how cells are divided', () => {
     ['\ufeffsep=\t\nA\tB\n1\t2\n', { A: '1', B: '2' }],
     ['"sep=;"\n1\n', { 'sep=;': '1' }],
   ])('%j', async (text, fields) => {
-    expect(told(await rowsFrom('a.csv', text))).toEqual([fields]);
-    expect(told(await rowsFrom('a.csv', text, { blockBytes: 1 }))).toEqual([fields]);
+    expect(toFields(await rowsFrom('a.csv', text))).toEqual([fields]);
+    expect(toFields(await rowsFrom('a.csv', text, { blockBytes: 1 }))).toEqual([fields]);
   });
 
   test('--delimiter overrides sep=, which is not a header then either', async () => {
@@ -181,10 +181,10 @@ describe('how cells are divided', () => {
       ['', '|'],
       ['sep=,\n', '|'],
     ] as const) {
-      expect(told(await rowsFrom('a.csv', before + text, { delimiter }))).toEqual([{ A: '1', 'B,C': '2' }]);
+      expect(toFields(await rowsFrom('a.csv', before + text, { delimiter }))).toEqual([{ A: '1', 'B,C': '2' }]);
     }
     for (const delimiter of ['tab', '\\t', '\t']) {
-      expect(told(await rowsFrom('a.csv', 'A,B\tC\n1\t2\n', { delimiter }))).toEqual([{ 'A,B': '1', C: '2' }]);
+      expect(toFields(await rowsFrom('a.csv', 'A,B\tC\n1\t2\n', { delimiter }))).toEqual([{ 'A,B': '1', C: '2' }]);
     }
   });
 
@@ -193,7 +193,7 @@ describe('how cells are divided', () => {
   });
 
   test("lines are counted from the file's first, sep= included", async () => {
-    expect(told(await rowsFrom('a.csv', 'sep=;\nA;B\n1\n'))).toEqual(['3: 1 cell, but the header has 2 columns']);
+    expect(toFields(await rowsFrom('a.csv', 'sep=;\nA;B\n1\n'))).toEqual(['3: 1 cell, but the header has 2 columns']);
   });
 });
 
@@ -271,7 +271,7 @@ describe('a header as spreadsheets write it', () => {
       only: undefined,
     });
 
-    expect(told(outcome)).toEqual([{ Title: ' x ', Count: '1', ' b ': '2' }]);
+    expect(toFields(outcome)).toEqual([{ Title: ' x ', Count: '1', ' b ': '2' }]);
     expect(outcome.check.notices).toEqual(['blanks around "Count" in the header are ignored']);
   });
 
@@ -308,7 +308,7 @@ describe('a header as spreadsheets write it', () => {
   ])('%s', async (_, text, options, rows, notices) => {
     const outcome = await rowsFrom('a.csv', text, options);
 
-    expect([told(outcome), outcome.check.notices]).toEqual([rows, notices]);
+    expect([toFields(outcome), outcome.check.notices]).toEqual([rows, notices]);
   });
 
   test.each(['A;;B\nx;;y\n', ';\nx;y\n', ';A\nx;y\n'])(
@@ -326,7 +326,7 @@ describe('--no-quotes', () => {
   test('every tab and line end separates, and a quote is a character', async () => {
     const text = 'Title\t"Size\n5" pipe\t"a\nb"\t""\n';
 
-    expect(told(await rowsFrom('a.tsv', text, { quotes: false }))).toEqual([
+    expect(toFields(await rowsFrom('a.tsv', text, { quotes: false }))).toEqual([
       { Title: '5" pipe', '"Size': '"a' },
       { Title: 'b"', '"Size': '""' },
     ]);
@@ -338,7 +338,7 @@ describe('--no-quotes', () => {
     const text = [rejects.head?.(), ...outcome.rows.map((row) => rejects.row(row, 'no\t"x"\nno'))].join('');
 
     expect(text).toBe('A\tlistctl:error\n5" pipe\tno "x" no\n');
-    expect(told(await rowsFrom('a.tsv', text, { quotes: false }))).toEqual([{ A: '5" pipe' }]);
+    expect(toFields(await rowsFrom('a.tsv', text, { quotes: false }))).toEqual([{ A: '5" pipe' }]);
   });
 
   test('is for cells only', async () => {

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeText } from '../../../src/rows/decode.ts';
-import { idsOf, rowsFrom, told } from './rows-from.ts';
+import { rowsFrom, toFields, toIds } from './rows-from.ts';
 
 const utf16be = (text: string) => Buffer.from(text, 'utf16le').swap16();
 
@@ -20,14 +20,16 @@ describe('a byte order mark identifies the encoding', () => {
       { blockBytes: 1 },
       { blockBytes: 3 },
     ]) {
-      expect(told(await rowsFrom('a.csv', bytes, options))).toEqual([{ A: 'ä', B: '€😀' }]);
+      expect(toFields(await rowsFrom('a.csv', bytes, options))).toEqual([{ A: 'ä', B: '€😀' }]);
     }
   });
 });
 
 test('a second mark is text', async () => {
   for (const encoding of ['utf8', 'utf16le'] as const) {
-    expect(told(await rowsFrom('a.csv', Buffer.from('\ufeff\ufeffA\nx\n', encoding)))).toEqual([{ '\ufeffA': 'x' }]);
+    expect(toFields(await rowsFrom('a.csv', Buffer.from('\ufeff\ufeffA\nx\n', encoding)))).toEqual([
+      { '\ufeffA': 'x' },
+    ]);
   }
 });
 
@@ -39,7 +41,7 @@ describe('--encoding', () => {
     ]);
 
     for (const encoding of ['windows-1252', 'CP1252', 'latin1', 'iso-8859-1']) {
-      expect(told(await rowsFrom('a.csv', bytes, { encoding }))).toEqual([{ Preis: '5 €', Wort: '“ä”Š' }]);
+      expect(toFields(await rowsFrom('a.csv', bytes, { encoding }))).toEqual([{ Preis: '5 €', Wort: '“ä”Š' }]);
     }
   });
 
@@ -49,8 +51,8 @@ describe('--encoding', () => {
     ['iso-8859-15', Buffer.from([0x41, 0x0a, 0xe4, 0x0a])],
     ['utf8', Buffer.from('A\nä\n')],
   ])('%s', async (encoding, bytes) => {
-    expect(told(await rowsFrom('a.csv', bytes, { encoding }))).toEqual([{ A: 'ä' }]);
-    expect(told(await rowsFrom('a.csv', bytes, { encoding, blockBytes: 1 }))).toEqual([{ A: 'ä' }]);
+    expect(toFields(await rowsFrom('a.csv', bytes, { encoding }))).toEqual([{ A: 'ä' }]);
+    expect(toFields(await rowsFrom('a.csv', bytes, { encoding, blockBytes: 1 }))).toEqual([{ A: 'ä' }]);
   });
 
   test('refuses an unknown encoding', async () => {
@@ -110,8 +112,9 @@ describe('gzip', () => {
     const members = Buffer.concat([gzipSync('{"A":"1",'), gzipSync('"B":"2"}\n')]);
 
     for (const name of ['a.csv.gz', 'a.CSV.GZ', 'a.csv'])
-      expect(told(await rowsFrom(name, csv))).toEqual([{ A: '1', B: '2' }]);
-    for (const name of ['-', 'a.jsonl.gz']) expect(told(await rowsFrom(name, members))).toEqual([{ A: '1', B: '2' }]);
+      expect(toFields(await rowsFrom(name, csv))).toEqual([{ A: '1', B: '2' }]);
+    for (const name of ['-', 'a.jsonl.gz'])
+      expect(toFields(await rowsFrom(name, members))).toEqual([{ A: '1', B: '2' }]);
   });
 
   test.each([
@@ -143,8 +146,8 @@ test("a spreadsheet's file: semicolons, a byte order mark, CRLF, quotes, a newli
     '\ufeffid;Title;Betrag;Notiz\r\n7;"Müller; Söhne";1.234,50;"eins\nzwei"\r\n008;"Er sagte ""ja""";;=1+1\r\n';
   const outcome = await rowsFrom('a.csv', text, { action: 'update', empty: 'null' });
 
-  expect(idsOf(outcome)).toEqual(['7', '008']);
-  expect(told(outcome)).toEqual([
+  expect(toIds(outcome)).toEqual(['7', '008']);
+  expect(toFields(outcome)).toEqual([
     { Title: 'Müller; Söhne', Betrag: '1.234,50', Notiz: 'eins\nzwei' },
     { Title: 'Er sagte "ja"', Betrag: null, Notiz: '=1+1' },
   ]);

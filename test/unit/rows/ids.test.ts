@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { idsOf, rowsFrom, told } from './rows-from.ts';
+import { rowsFrom, toFields, toIds } from './rows-from.ts';
 
 test('an id a line: nothing is trimmed, CR dropped, empty lines skipped', async () => {
   const outcome = await rowsFrom('ids.txt', '\ufeffa\r\n\n 1 \r\n\r\na/b?#%\\é😀,\n"x"\nlast', { action: 'delete' });
 
-  expect(idsOf(outcome)).toEqual(['a', ' 1 ', 'a/b?#%\\é😀,', '"x"', 'last']);
+  expect(toIds(outcome)).toEqual(['a', ' 1 ', 'a/b?#%\\é😀,', '"x"', 'last']);
   expect(outcome.rows.map(({ line }) => line)).toEqual([1, 3, 5, 6, 7]);
 });
 
@@ -13,7 +13,7 @@ test('I01: ids that are invalid as a path segment are invalid rows', async () =>
     action: 'get',
   });
 
-  expect(idsOf(outcome)).toEqual([
+  expect(toIds(outcome)).toEqual([
     expect.stringMatching(/^1:1 the item id is "\."/),
     expect.stringMatching(/^2:1 the item id is "\.\."/),
     '3:1 the item id has control characters',
@@ -26,11 +26,11 @@ test('I01: ids that are invalid as a path segment are invalid rows', async () =>
 });
 
 test('an update of ids sends the common fields, and needs some; a create can send none', async () => {
-  expect(told(await rowsFrom('a.txt', '1\n2\n', { action: 'update', common: { A: null } }))).toEqual([
+  expect(toFields(await rowsFrom('a.txt', '1\n2\n', { action: 'update', common: { A: null } }))).toEqual([
     { A: null },
     { A: null },
   ]);
-  expect(told(await rowsFrom('a.txt', '1\n', { action: 'update' }))).toEqual(['1: no fields to send']);
+  expect(toFields(await rowsFrom('a.txt', '1\n', { action: 'update' }))).toEqual(['1: no fields to send']);
   await expect(rowsFrom('a.txt', '1\n', { common: { A: 1 } })).rejects.toMatchObject({ kind: 'usage' });
 });
 
@@ -39,7 +39,7 @@ test.each([
   ['12\r\n\n13\r\n', ['12', '13']],
   ['6A9CC6FD-9888-2355-248a-9b9fb828b4e0\n', ['6A9CC6FD-9888-2355-248a-9b9fb828b4e0']],
 ])('a stream of numbers or GUIDs is one of ids: %j', async (content, ids) => {
-  expect(idsOf(await rowsFrom('-', content, { action: 'delete' }))).toEqual(ids);
+  expect(toIds(await rowsFrom('-', content, { action: 'delete' }))).toEqual(ids);
 });
 
 test.each([
@@ -57,7 +57,7 @@ test.each([
 });
 
 test('I12: a line longer than 8 MiB is bad, and the next is read', async () => {
-  expect(idsOf(await rowsFrom('a.txt', `${'x'.repeat(9_000_000)}\n2\n`, { action: 'get' }))).toEqual([
+  expect(toIds(await rowsFrom('a.txt', `${'x'.repeat(9_000_000)}\n2\n`, { action: 'get' }))).toEqual([
     '1: longer than 8 MiB',
     '2',
   ]);

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { type JsonObject, NumberToken, printJson } from '../../../src/core/json.ts';
 import { findJsonFault } from '../../../src/core/json-scan.ts';
 import { splitElements } from '../../../src/rows/json-rows.ts';
-import { idsOf, rowsFrom, told } from './rows-from.ts';
+import { rowsFrom, toFields, toIds } from './rows-from.ts';
 
 /** The same texts as a file of that format. */
 const fileOf = {
@@ -19,7 +19,7 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
   test('I09: a byte order mark, CRLF, blank lines and no last newline change nothing; nothing is no row', async () => {
     const text = `\ufeff${file('{"A":1}', '{"A":2}').replaceAll('\n', '\r\n\r\n \n').trimEnd()}`;
 
-    expect(told(await rowsFrom(name, text))).toEqual([{ A: 1 }, { A: 2 }]);
+    expect(toFields(await rowsFrom(name, text))).toEqual([{ A: 1 }, { A: 2 }]);
     for (const none of format === 'json' ? ['[]', ' [\n] '] : ['\ufeff', ' \r\n\n']) {
       expect((await rowsFrom(name, none)).check.rows).toBe(0);
     }
@@ -28,20 +28,20 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
   test('I11: a malformed row in the middle does not affect others, and is named by line and character', async () => {
     const outcome = await rowsFrom(name, file('{"A":1}', '{"A":}', '{"A":2}'));
 
-    expect(told(outcome)).toEqual([{ A: 1 }, '2:6 invalid JSON at "}"', { A: 2 }]);
+    expect(toFields(outcome)).toEqual([{ A: 1 }, '2:6 invalid JSON at "}"', { A: 2 }]);
     expect(outcome.check).toMatchObject({ rows: 3, badCount: 1 });
   });
 
   test('I11: a row that is cut short is named where it ends', async () => {
     const text = file('{"A":1}', '{"A":"x').replace(/\]$/, '');
 
-    expect(told(await rowsFrom(name, text))).toEqual([{ A: 1 }, '2:8 invalid JSON: unexpected end']);
+    expect(toFields(await rowsFrom(name, text))).toEqual([{ A: 1 }, '2:8 invalid JSON: unexpected end']);
   });
 
   test('I11: U+2028, U+2029, U+0085 and a lone CR end no row', async () => {
     const value = 'a\u2028b\u2029c\u0085d';
 
-    expect(told(await rowsFrom(name, file(`{"A":"${value}"}`, '{"A":\r2}')))).toEqual([{ A: value }, { A: 2 }]);
+    expect(toFields(await rowsFrom(name, file(`{"A":"${value}"}`, '{"A":\r2}')))).toEqual([{ A: value }, { A: 2 }]);
   });
 
   test('I12: nesting 129 deep, more than 10,000 members, over 8 MiB: bad, and the next ones are read', async () => {
@@ -50,7 +50,7 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
     const long = `{"A":"${'x'.repeat(8 * 1024 * 1024)}"}`;
     const outcome = await rowsFrom(name, file(deep, wide, long, '{"A":2}'));
 
-    expect(told(outcome)).toEqual([
+    expect(toFields(outcome)).toEqual([
       '1: nested deeper than 128 levels',
       '2: more than 10000 members',
       '3: longer than 8 MiB',
@@ -67,7 +67,7 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
     const fit = [wide(9990), deep(126), long(4 * mebibytes - 3000)];
 
     expect((await rowsFrom(name, file(...fit))).check.badCount).toBe(0);
-    expect(told(await rowsFrom(name, file(wide(9991), deep(127), long(4 * mebibytes))))).toEqual([
+    expect(toFields(await rowsFrom(name, file(wide(9991), deep(127), long(4 * mebibytes))))).toEqual([
       '1: more than 9990 members, or nested deeper than 126 levels',
       '2: more than 9990 members, or nested deeper than 126 levels',
       '3: longer than 8 MiB as JSON',
@@ -86,7 +86,7 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
   });
 
   test('a name twice with two values is bad', async () => {
-    expect(told(await rowsFrom(name, file('{"A":1,"A":2}')))).toEqual([
+    expect(toFields(await rowsFrom(name, file('{"A":1,"A":2}')))).toEqual([
       expect.stringContaining("1: Duplicate key 'A'"),
     ]);
   });
@@ -103,7 +103,7 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
       ];
       const outcome = await rowsFrom(name, file(...texts));
 
-      expect(told(outcome)).toEqual([{ A: 1 }, { A: 2 }, { fields: { A: 3 }, B: 4 }, { fields: 5 }]);
+      expect(toFields(outcome)).toEqual([{ A: 1 }, { A: 2 }, { fields: { A: 3 }, B: 4 }, { fields: 5 }]);
       expect(outcome.check.notices).toEqual([
         '"id" is not sent, because the service assigns ids; to send it as a field, pass --rename id=NAME',
         'only the fields of items are sent; ignored: "etag"',
@@ -111,18 +111,16 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
     });
 
     test('--rows says which', async () => {
-      expect(told(await rowsFrom(name, file(item), { rows: 'fields' }))).toEqual([{ etag: 'x', fields: { A: 1 } }]);
-      expect(told(await rowsFrom(name, file(item, '{"fields":{"A":3},"B":4}', '{"A":1}'), { rows: 'items' }))).toEqual([
-        { A: 1 },
-        { A: 3 },
-        expect.stringContaining(': not an item: no "fields" object'),
-      ]);
+      expect(toFields(await rowsFrom(name, file(item), { rows: 'fields' }))).toEqual([{ etag: 'x', fields: { A: 1 } }]);
+      expect(
+        toFields(await rowsFrom(name, file(item, '{"fields":{"A":3},"B":4}', '{"A":1}'), { rows: 'items' })),
+      ).toEqual([{ A: 1 }, { A: 3 }, expect.stringContaining(': not an item: no "fields" object')]);
     });
 
     test('--rename of the id makes it a field', async () => {
       const outcome = await rowsFrom(name, file(item, '{"id":8,"B":1}'), { rename: new Map([['id', 'Old']]) });
 
-      expect(told(outcome)).toEqual([
+      expect(toFields(outcome)).toEqual([
         { Old: '7', A: 1 },
         { Old: 8, B: 1 },
       ]);
@@ -139,7 +137,7 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
       ];
       const outcome = await rowsFrom(name, file(...texts), { action: 'update' });
 
-      expect(idsOf(outcome)).toEqual([
+      expect(toIds(outcome)).toEqual([
         '7',
         '12345678901234567890',
         expect.stringMatching(/^3: "id" is neither a string nor a number$/),
@@ -147,7 +145,7 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
         '5: the item id is "..", which is not a path segment',
         '6: no fields to send',
       ]);
-      expect(told(outcome).slice(0, 2)).toEqual([{ A: 1 }, { A: 1 }]);
+      expect(toFields(outcome).slice(0, 2)).toEqual([{ A: 1 }, { A: 1 }]);
     });
 
     test('an id alone is enough to get and delete, and to update where common fields are given', async () => {
@@ -156,8 +154,8 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
       for (const options of [{ action: 'get' }, { action: 'delete' }] as const) {
         const outcome = await rowsFrom(name, text, options);
 
-        expect(idsOf(outcome).slice(0, 3)).toEqual(['a', '1.10', 'b']);
-        expect(told(outcome)).toEqual([
+        expect(toIds(outcome).slice(0, 3)).toEqual(['a', '1.10', 'b']);
+        expect(toFields(outcome)).toEqual([
           {},
           {},
           {},
@@ -167,12 +165,12 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
         ]);
         expect(outcome.check.notices).toEqual([]);
       }
-      expect(told(await rowsFrom(name, text, { action: 'update', common: { B: 2 } })).slice(0, 3)).toEqual([
+      expect(toFields(await rowsFrom(name, text, { action: 'update', common: { B: 2 } })).slice(0, 3)).toEqual([
         { B: 2 },
         { B: 2 },
         { A: 1, B: 2 },
       ]);
-      expect(told(await rowsFrom(name, file('"a"', '{}', '1')))).toEqual([
+      expect(toFields(await rowsFrom(name, file('"a"', '{}', '1')))).toEqual([
         '1: not a JSON object',
         '2: no fields to send',
         '3: not a JSON object',
@@ -200,13 +198,16 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
     test('two members that would be one field are bad, where they meet', async () => {
       const outcome = await rowsFrom(name, file('{"A":1}', '{"A":1,"B":2}'), { rename: new Map([['A', 'B']]) });
 
-      expect(told(outcome)).toEqual([{ B: 1 }, expect.stringContaining(': two members would both become field "B"')]);
+      expect(toFields(outcome)).toEqual([
+        { B: 1 },
+        expect.stringContaining(': two members would both become field "B"'),
+      ]);
     });
   });
 });
 
 describe('the array', () => {
-  const read = async (text: string) => told(await rowsFrom('a.json', text));
+  const read = async (text: string) => toFields(await rowsFrom('a.json', text));
 
   test.each([
     ['{"A":1}', 'pass a single object with --fields'],
@@ -314,10 +315,10 @@ describe('where a text stops being JSON', () => {
 });
 
 test('on stdin the first character identifies the format', async () => {
-  expect(told(await rowsFrom('-', '\ufeff \n[{"A":1}]'))).toEqual([{ A: 1 }]);
-  expect(told(await rowsFrom('-', ' \n{"A":1}\n{"A":1.0}\n'))).toEqual([{ A: 1 }, { A: new NumberToken('1.0') }]);
+  expect(toFields(await rowsFrom('-', '\ufeff \n[{"A":1}]'))).toEqual([{ A: 1 }]);
+  expect(toFields(await rowsFrom('-', ' \n{"A":1}\n{"A":1.0}\n'))).toEqual([{ A: 1 }, { A: new NumberToken('1.0') }]);
   expect((await rowsFrom('-', '')).check.rows).toBe(0);
-  expect(told(await rowsFrom('-', 'A\n1\n', { format: 'csv' }))).toEqual([{ A: '1' }]);
+  expect(toFields(await rowsFrom('-', 'A\n1\n', { format: 'csv' }))).toEqual([{ A: '1' }]);
   await expect(rowsFrom('-', 'A\n1\n')).rejects.toMatchObject({
     kind: 'usage',
     details: { hint: expect.stringContaining('--input-format') },

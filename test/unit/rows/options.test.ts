@@ -4,14 +4,14 @@ import { describe, expect, test } from 'vitest';
 import { NumberToken, parseJson } from '../../../src/core/json.ts';
 import { badRowFailure, badRowsFailure } from '../../../src/rows/check.ts';
 import type { CellType, RowsOptions } from '../../../src/rows/types.ts';
-import { idsOf, rowsFrom, told } from './rows-from.ts';
+import { rowsFrom, toFields, toIds } from './rows-from.ts';
 
 const types = (...all: readonly (readonly [string, CellType])[]) => ({ types: new Map(all) });
 
 describe('the type of a cell', () => {
   const cells = async (type: CellType, ...texts: readonly string[]) => {
     const csv = texts.map((text) => `"${text.replaceAll('"', '""')}"\n`).join('');
-    return told(await rowsFrom('a.csv', `A\n${csv}`, types(['A', type]))).map((one) =>
+    return toFields(await rowsFrom('a.csv', `A\n${csv}`, types(['A', type]))).map((one) =>
       typeof one === 'string' ? one : (one as { A: unknown }).A,
     );
   };
@@ -45,7 +45,7 @@ describe('the type of a cell', () => {
   test('--decimal ,: numbers have a decimal comma, with all digits; text is not parsed as one', async () => {
     const comma = (type: CellType) => (text: string) =>
       rowsFrom('a.csv', `A;B\n${text};x\n`, { ...types(['A', type]), decimal: ',' });
-    const number = async (text: string) => told(await comma('number')(text))[0];
+    const number = async (text: string) => toFields(await comma('number')(text))[0];
 
     expect(await number('10,50')).toEqual({ A: new NumberToken('10.50'), B: 'x' });
     expect([await number(' -0,5 '), await number('7'), await number('1,5E3')]).toEqual(
@@ -56,7 +56,7 @@ describe('the type of a cell', () => {
       '2:1 in "A", "1.234,5" is not a number with a decimal comma (remove thousands separators)',
     ]);
     const automatic = await Promise.all(['10,5', '10.5', '01,5', 'true', '1,5,0'].map(comma('auto')));
-    expect(automatic.map((one) => told(one)[0])).toEqual(
+    expect(automatic.map((one) => toFields(one)[0])).toEqual(
       [10.5, '10.5', '01,5', true, '1,5,0'].map((A) => ({ A, B: 'x' })),
     );
   });
@@ -118,8 +118,8 @@ describe('the type of a cell', () => {
     const text = 'A:number,B:number,C,D:x,listctl:json\n1,1,1,1,1\n';
     const options = types(['A', 'string'], ['*', 'auto']);
 
-    expect(told(await rowsFrom('a.csv', text, options))).toEqual([{ A: '1', B: 1, C: 1, 'D:x': 1 }]);
-    expect(told(await rowsFrom('a.csv', text))).toEqual([{ A: 1, B: 1, C: '1', 'D:x': '1' }]);
+    expect(toFields(await rowsFrom('a.csv', text, options))).toEqual([{ A: '1', B: 1, C: 1, 'D:x': 1 }]);
+    expect(toFields(await rowsFrom('a.csv', text))).toEqual([{ A: 1, B: 1, C: '1', 'D:x': '1' }]);
   });
 
   test.each([
@@ -128,7 +128,7 @@ describe('the type of a cell', () => {
     ['null', { A: null, B: null }],
   ] as const)('an empty cell with --empty %s, whatever its type', async (empty: RowsOptions['empty'], fields) => {
     for (const text of ['A:number,B,C\n,"",1\n', 'A:json,B,C\n"",,1\n']) {
-      expect(told(await rowsFrom('a.csv', text, { empty }))).toEqual([{ ...fields, C: '1' }]);
+      expect(toFields(await rowsFrom('a.csv', text, { empty }))).toEqual([{ ...fields, C: '1' }]);
     }
   });
 });
@@ -137,20 +137,20 @@ describe('which columns become fields', () => {
   const text = 'id,Title,Count,listctl:error\n7,a,1,no\n';
 
   test('--only takes those alone, --rename says the field', async () => {
-    expect(told(await rowsFrom('a.csv', text, { only: ['Count'] }))).toEqual([{ Count: '1' }]);
-    expect(told(await rowsFrom('a.csv', text, { rename: new Map([['Title', 'Name']]) }))).toEqual([
+    expect(toFields(await rowsFrom('a.csv', text, { only: ['Count'] }))).toEqual([{ Count: '1' }]);
+    expect(toFields(await rowsFrom('a.csv', text, { rename: new Map([['Title', 'Name']]) }))).toEqual([
       { Name: 'a', Count: '1' },
     ]);
     const swapped = new Map([
       ['Title', 'Count'],
       ['Count', 'Title'],
     ]);
-    expect(told(await rowsFrom('a.csv', text, { rename: swapped }))).toEqual([{ Count: 'a', Title: '1' }]);
+    expect(toFields(await rowsFrom('a.csv', text, { rename: swapped }))).toEqual([{ Count: 'a', Title: '1' }]);
   });
 
   test.each(['Count', 'Amount'])('--type takes a renamed column by either name: %s', async (name) => {
     const options = { rename: new Map([['Count', 'Amount']]), types: new Map([[name, 'number' as const]]) };
-    expect(told(await rowsFrom('a.csv', text, options))).toMatchObject([{ Amount: 1 }]);
+    expect(toFields(await rowsFrom('a.csv', text, options))).toMatchObject([{ Amount: 1 }]);
   });
 
   test.each([
@@ -191,11 +191,11 @@ describe('which columns become fields', () => {
   test('common fields override every row, and are the fields of a row without any', async () => {
     const common = { Count: null, Z: 5 };
 
-    expect(told(await rowsFrom('a.csv', text, { common }))).toEqual([{ Title: 'a', Count: null, Z: 5 }]);
+    expect(toFields(await rowsFrom('a.csv', text, { common }))).toEqual([{ Title: 'a', Count: null, Z: 5 }]);
     // What a cell holds that is not sent cannot be wrong.
-    expect(told(await rowsFrom('a.csv', 'Count:number,A\nx,1\n', { common }))).toEqual([{ A: '1', ...common }]);
-    expect(told(await rowsFrom('a.csv', 'A\n""\n', { common }))).toEqual([common]);
-    expect(told(await rowsFrom('a.csv', 'A\n""\n'))).toEqual(['2: no fields to send']);
+    expect(toFields(await rowsFrom('a.csv', 'Count:number,A\nx,1\n', { common }))).toEqual([{ A: '1', ...common }]);
+    expect(toFields(await rowsFrom('a.csv', 'A\n""\n', { common }))).toEqual([common]);
+    expect(toFields(await rowsFrom('a.csv', 'A\n""\n'))).toEqual(['2: no fields to send']);
   });
 
   test('I06: a column with a name of the language is a field like any other', async () => {
@@ -214,7 +214,7 @@ describe('the id', () => {
   test('of a create is not sent, and that is said once; under another name it is', async () => {
     const outcome = await rowsFrom('a.csv', `${text}8,k,2\n`);
 
-    expect(told(outcome)).toEqual([
+    expect(toFields(outcome)).toEqual([
       { Key: 'k', A: '1' },
       { Key: 'k', A: '2' },
     ]);
@@ -223,25 +223,25 @@ describe('the id', () => {
       '"id" is not sent, because the service assigns ids; to send it as a field, pass --rename id=NAME',
     ]);
     const renamed = await rowsFrom('a.csv', text, { rename: new Map([['id', 'Old']]) });
-    expect(told(renamed)).toEqual([{ Old: '7', Key: 'k', A: '1' }]);
+    expect(toFields(renamed)).toEqual([{ Old: '7', Key: 'k', A: '1' }]);
     expect(renamed.check.notices).toEqual([]);
   });
 
   test('of the other actions is where --id-column says; to get and delete needs nothing else', async () => {
     const update = await rowsFrom('a.csv', text, { action: 'update', idColumn: 'Key' });
 
-    expect([idsOf(update), told(update)]).toEqual([['k'], [{ id: '7', A: '1' }]]);
+    expect([toIds(update), toFields(update)]).toEqual([['k'], [{ id: '7', A: '1' }]]);
     for (const action of ['get', 'delete'] as const) {
       const outcome = await rowsFrom('a.csv', 'A:number,id\nx,7\n', { action });
 
-      expect([idsOf(outcome), told(outcome), outcome.check.notices]).toEqual([['7'], [{}], []]);
+      expect([toIds(outcome), toFields(outcome), outcome.check.notices]).toEqual([['7'], [{}], []]);
     }
   });
 
   test('I01: that is empty or invalid in a path is an invalid row', async () => {
     const outcome = await rowsFrom('a.csv', 'A,id\n1,\n1,..\n1,"a\nb"\n1,%2e%2e\n', { action: 'delete' });
 
-    expect(idsOf(outcome)).toEqual([
+    expect(toIds(outcome)).toEqual([
       '2:2 no id',
       '3:2 the item id is "..", which is not a path segment',
       '4:2 the item id has control characters',
@@ -258,7 +258,7 @@ describe('the id', () => {
   });
 
   test('alone is not an update', async () => {
-    expect(idsOf(await rowsFrom('a.csv', 'id,A\n7,\n8,1\n', { action: 'update' }))).toEqual([
+    expect(toIds(await rowsFrom('a.csv', 'id,A\n7,\n8,1\n', { action: 'update' }))).toEqual([
       '2: no fields to send',
       '8',
     ]);
@@ -280,15 +280,15 @@ describe('an option that is for other rows is refused', () => {
 
 describe('the format by name', () => {
   test.each(['a.csv', 'a.CSV', 'a.b.csv'])('%s', async (name) => {
-    expect(told(await rowsFrom(name, 'A\n1\n'))).toEqual([{ A: '1' }]);
+    expect(toFields(await rowsFrom(name, 'A\n1\n'))).toEqual([{ A: '1' }]);
   });
 
   test.each(['a.tsv', 'a.tab'])('%s: tabs, and commas are text', async (name) => {
-    expect(told(await rowsFrom(name, 'A,x\tB\n1\t"2\t""3"\n'))).toEqual([{ 'A,x': '1', B: '2\t"3' }]);
+    expect(toFields(await rowsFrom(name, 'A,x\tB\n1\t"2\t""3"\n'))).toEqual([{ 'A,x': '1', B: '2\t"3' }]);
   });
 
   test.each(['a.ndjson', 'a.jsonl', 'a.JSONL'])('%s', async (name) => {
-    expect(told(await rowsFrom(name, '{"A":1}\n'))).toEqual([{ A: 1 }]);
+    expect(toFields(await rowsFrom(name, '{"A":1}\n'))).toEqual([{ A: 1 }]);
   });
 
   test.each(['a', 'a.xlsx', 'csv', 'a.csv.bak', 'a.constructor'])(
@@ -298,7 +298,7 @@ describe('the format by name', () => {
         kind: 'usage',
         details: { hint: expect.stringContaining('--input-format') },
       });
-      expect(told(await rowsFrom(name, 'A\n1\n', { format: 'csv' }))).toEqual([{ A: '1' }]);
+      expect(toFields(await rowsFrom(name, 'A\n1\n', { format: 'csv' }))).toEqual([{ A: '1' }]);
     },
   );
 });

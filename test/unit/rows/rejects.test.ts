@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openRejects } from '../../../src/rows/rejects.ts';
 import type { RowsOptions } from '../../../src/rows/types.ts';
-import { idsOf, type Outcome, rowsFrom, told } from './rows-from.ts';
+import { type Outcome, rowsFrom, toFields, toIds } from './rows-from.ts';
 
 /** A rejects file of every row, each with this error or, of a bad one, its problem. */
 function rejected({ file, rows }: Outcome, error = 'a "bad", day;\n\tnot found'): string {
@@ -40,8 +40,8 @@ describe('I13: any text comes back as it was, with the error beside it', () => {
         // The delimiter is not passed again.
         const again = await rowsFrom(name, rejected(first, error), { empty: 'string' });
 
-        expect(told(first)).toEqual(lines.map(([one, other]) => ({ 'A, "x"': one, 'sep=;B': other })));
-        expect(told(again)).toEqual(told(first));
+        expect(toFields(first)).toEqual(lines.map(([one, other]) => ({ 'A, "x"': one, 'sep=;B': other })));
+        expect(toFields(again)).toEqual(toFields(first));
         expect(again.rows.map(({ source }) => source.kind === 'cells' && source.cells[2])).toEqual(
           lines.map(() => error),
         );
@@ -60,8 +60,8 @@ describe('I13: any text comes back as it was, with the error beside it', () => {
         const first = await rowsFrom(name, text);
         const again = await rowsFrom(name, rejected(first, error));
 
-        expect(JSON.stringify(told(first))).toBe(JSON.stringify(values));
-        expect(JSON.stringify(told(again))).toBe(JSON.stringify(values));
+        expect(JSON.stringify(toFields(first))).toBe(JSON.stringify(values));
+        expect(JSON.stringify(toFields(again))).toBe(JSON.stringify(values));
         for (const { source } of again.rows) expect(source).toMatchObject({ value: { 'listctl:error': error } });
       }),
       { numRuns: 25 },
@@ -76,8 +76,8 @@ describe('I13: any text comes back as it was, with the error beside it', () => {
       fc.asyncProperty(fc.array(id, { minLength: 1, maxLength: 5 }), anyText, async (ids, error) => {
         const first = await rowsFrom('a.txt', `\ufeff${ids.map((one) => `${one}\n`).join('')}`, { action: 'get' });
 
-        expect(idsOf(first)).toEqual(ids);
-        expect(idsOf(await rowsFrom('a.txt', rejected(first, error), { action: 'get' }))).toEqual(ids);
+        expect(toIds(first)).toEqual(ids);
+        expect(toIds(await rowsFrom('a.txt', rejected(first, error), { action: 'get' }))).toEqual(ids);
       }),
     );
   });
@@ -86,7 +86,7 @@ describe('I13: any text comes back as it was, with the error beside it', () => {
 describe('what could not be read', () => {
   const again = async (name: string, text: string, options: Partial<RowsOptions> = {}) => {
     const rejects = rejected(await rowsFrom(name, text, options));
-    return { rejects, told: told(await rowsFrom(name, rejects, { ...options, common: { C: 'x' } })) };
+    return { rejects, rows: toFields(await rowsFrom(name, rejects, { ...options, common: { C: 'x' } })) };
   };
 
   test('of CSV is kept unchanged, and is invalid until it is fixed', async () => {
@@ -102,12 +102,12 @@ describe('what could not be read', () => {
         '',
       ].join('\n'),
     );
-    expect(ragged.told).toEqual(
+    expect(ragged.rows).toEqual(
       expect.arrayContaining([expect.stringMatching(/^\d: \d cells, but the header has 4 columns$/)]),
     );
-    expect(ragged.told.every((one) => typeof one === 'string')).toBe(true);
+    expect(ragged.rows.every((one) => typeof one === 'string')).toBe(true);
     for (const text of ['A\n"1\n', 'A\n1,2\n', 'A,listctl:error\n1\n"1"x,y\n1,2,3\n']) {
-      const { told: rows } = await again('a.csv', text);
+      const { rows } = await again('a.csv', text);
 
       expect(rows.every((one) => typeof one === 'string')).toBe(true);
       expect(rows).toHaveLength(text.split('\n').length - 2);
@@ -116,7 +116,7 @@ describe('what could not be read', () => {
 
   test.each(['a.jsonl', 'a.json'])('of %s is a member, and invalid until it is fixed', async (name) => {
     const text = name === 'a.json' ? '[{"A":},\n{"A":1}},\nnull,\n"7"]' : '{"A":}\n{"A":1}}\nnull\n"7"\n';
-    const { rejects, told: rows } = await again(name, text);
+    const { rejects, rows } = await again(name, text);
 
     expect(rejects).toContain('{"listctl:text":"{\\"A\\":}","listctl:error":"invalid JSON at \\"}\\""}');
     expect(rows.slice(0, 3)).toEqual([1, 2, 3].map(() => expect.stringContaining('fix its listctl:text')));
@@ -160,7 +160,7 @@ test('they are UTF-8 with a byte order mark where the input had another encoding
   const rejects = rejected(first);
 
   expect(rejects.startsWith('\ufeffA,listctl:error\nfür 5 €,')).toBe(true);
-  expect(told(await rowsFrom('a.csv', rejects, options))).toEqual([{ A: 'für 5 €' }]);
+  expect(toFields(await rowsFrom('a.csv', rejects, options))).toEqual([{ A: 'für 5 €' }]);
 });
 
 test('an empty array is one', async () => {

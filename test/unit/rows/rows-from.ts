@@ -52,12 +52,12 @@ export async function rowsFrom(
 }
 
 /** The fields of the good rows; what is wrong, and where, of the bad ones. */
-export function told({ rows }: Outcome): readonly unknown[] {
+export function toFields({ rows }: Outcome): readonly unknown[] {
   return rows.map((row) => (row.problem === undefined ? row.fields : place(row)));
 }
 
 /** The ids of the good rows; what is wrong, and where, of the bad ones. */
-export function idsOf({ rows }: Outcome): readonly unknown[] {
+export function toIds({ rows }: Outcome): readonly unknown[] {
   return rows.map((row) => (row.problem === undefined ? row.id : place(row)));
 }
 

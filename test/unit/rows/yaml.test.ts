@@ -3,22 +3,22 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { NumberToken } from '../../../src/core/json.ts';
 import { openRejects } from '../../../src/rows/rejects.ts';
-import { idsOf, rowsFrom, told } from './rows-from.ts';
+import { rowsFrom, toFields, toIds } from './rows-from.ts';
 
 const list = '# Rows\n- Title: Bread\n  Count: 1.10\n  Code: 007\n- {id: 4, fields: {Title: Oil}}\n';
 const rows = [{ Title: 'Bread', Count: new NumberToken('1.10'), Code: '007' }, { Title: 'Oil' }];
 
 test('a list of rows, which keep the digits of their numbers', async () => {
-  expect(told(await rowsFrom('a.yaml', list))).toEqual(rows);
-  expect(told(await rowsFrom('a.yml.gz', gzipSync(list)))).toEqual(rows);
-  expect(told(await rowsFrom('a.txt', list, { format: 'yaml' }))).toEqual(rows);
+  expect(toFields(await rowsFrom('a.yaml', list))).toEqual(rows);
+  expect(toFields(await rowsFrom('a.yml.gz', gzipSync(list)))).toEqual(rows);
+  expect(toFields(await rowsFrom('a.txt', list, { format: 'yaml' }))).toEqual(rows);
   expect((await rowsFrom('a.yaml', list)).rows.map(({ line }) => line)).toEqual([2, 5]);
 });
 
 test('documents, each a row or a list of rows', async () => {
   const text = '---\nTitle: a\n---\n- Title: b\n- Title: c\n---\n# nothing\n...\n---\nTitle: d\n';
 
-  expect(told(await rowsFrom('a.yaml', text))).toEqual(['a', 'b', 'c', 'd'].map((Title) => ({ Title })));
+  expect(toFields(await rowsFrom('a.yaml', text))).toEqual(['a', 'b', 'c', 'd'].map((Title) => ({ Title })));
 });
 
 test.each([
@@ -27,11 +27,11 @@ test.each([
   'id: "4"\nfields:\n  Title: Bread\n',
   'fields:\n  Title: Bread\n',
 ])('is detected on standard input: %j', async (text) => {
-  expect(told(await rowsFrom('-', text))).toEqual([{ Title: 'Bread' }]);
+  expect(toFields(await rowsFrom('-', text))).toEqual([{ Title: 'Bread' }]);
 });
 
 test('ids of updates are strings, numbers or members', async () => {
-  expect(idsOf(await rowsFrom('a.yaml', '- 17\n- "18"\n- {id: 19}\n- []\n', { action: 'delete' }))).toEqual([
+  expect(toIds(await rowsFrom('a.yaml', '- 17\n- "18"\n- {id: 19}\n- []\n', { action: 'delete' }))).toEqual([
     '17',
     '18',
     '19',
@@ -44,7 +44,7 @@ test('rejects are JSON, which is YAML as well', async () => {
   const rejects = openRejects(outcome.file);
   const text = [rejects.head?.(), ...outcome.rows.map((row) => rejects.row(row, 'no\n"x"')), rejects.tail?.()].join('');
 
-  expect(told(await rowsFrom('b.yaml', text))).toEqual(rows);
+  expect(toFields(await rowsFrom('b.yaml', text))).toEqual(rows);
 });
 
 test.each([
