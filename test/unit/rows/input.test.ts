@@ -12,26 +12,26 @@ import { checkRows } from '../../../src/rows/check.ts';
 import { openInput } from '../../../src/rows/input.ts';
 import { openRows } from '../../../src/rows/read.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { testHost } from '../../support/test-host.ts';
+import { testHost, type World } from '../../support/test-host.ts';
 import { usual } from './rows-from.ts';
 
 const text = 'A\n1\n2\n';
 const sha256 = createHash('sha256').update(text).digest('hex');
 
+/** Opens an input that is not copied, unless a directory for that is given. */
+const open = (path: string, world: World = {}, spoolDirectory = '/nonexistent') =>
+  openInput(path, { host: testHost(world), spoolDirectory });
+
 describe('I14: what cannot be an input', () => {
+  const usage = (message: string) => ({ kind: 'usage', message });
+
   test('a directory and a file that does not exist are usage errors', async () => {
     await using directory = await temporaryDirectory();
-    const options = { host: testHost(), spoolDirectory: directory.path };
     const missing = join(directory.path, 'no.csv');
 
-    await expect(openInput(directory.path, options)).rejects.toMatchObject({
-      kind: 'usage',
-      message: `cannot read ${directory.path}: it is a directory`,
-    });
-    await expect(openInput(missing, options)).rejects.toMatchObject({
-      kind: 'usage',
-      message: `cannot read ${missing}: no such file or directory`,
-    });
+    const isDirectory = `cannot read ${directory.path}: it is a directory`;
+    await expect(open(directory.path)).rejects.toMatchObject(usage(isDirectory));
+    await expect(open(missing)).rejects.toMatchObject(usage(`cannot read ${missing}: no such file or directory`));
   });
 
   test.skipIf(process.geteuid?.() === 0)('a file without read permission (not for root)', async () => {
@@ -40,33 +40,23 @@ describe('I14: what cannot be an input', () => {
     await writeFile(path, text);
     await chmod(path, 0);
 
-    await expect(openInput(path, { host: testHost(), spoolDirectory: directory.path })).rejects.toMatchObject({
-      kind: 'local-file',
-      message: `cannot read ${path}: permission denied`,
-    });
+    const message = `cannot read ${path}: permission denied`;
+    await expect(open(path)).rejects.toMatchObject({ kind: 'local-file', message });
   });
 
-  test.each([
-    ['directory', 'cannot read standard input: it is a directory'],
-    ['closed', 'cannot read standard input: it is closed'],
-  ] as const)('stdin that is %s', async (stdinKind, message) => {
-    const options = { host: testHost({ stdinKind }), spoolDirectory: '/nonexistent' };
-
-    await expect(openInput('-', options)).rejects.toMatchObject({ kind: 'usage', message });
+  test.each<[name: string, World, message: string]>([
+    ['a directory', { stdinKind: 'directory' }, 'cannot read standard input: it is a directory'],
+    ['closed', { stdinKind: 'closed' }, 'cannot read standard input: it is closed'],
+    ['a terminal', { terminal: 80 }, 'standard input is a terminal'],
+    ['zeros', { stdin: '\0'.repeat(100) }, 'cannot read standard input: it begins with NUL bytes, not with text'],
+  ])('stdin that is %s', async (_, world, message) => {
+    await expect(open('-', world)).rejects.toMatchObject(usage(message));
   });
 
-  test.runIf(process.platform === 'linux')('a device without an end, and zeros from one', async () => {
-    const options = { host: testHost({ stdin: '\0'.repeat(100) }), spoolDirectory: '/nonexistent' };
-
-    await expect(openInput('/dev/zero', options)).rejects.toMatchObject({
-      kind: 'usage',
-      message: 'cannot read /dev/zero: it is a device, which may have no end',
-    });
-    await expect(openInput('-', options)).rejects.toMatchObject({
-      kind: 'usage',
-      message: 'cannot read standard input: it begins with NUL bytes, not with text',
-    });
-    const nothing = await openInput('/dev/null', options);
+  test.runIf(process.platform === 'linux')('a device without an end; one that is empty is an input', async () => {
+    const message = 'cannot read /dev/zero: it is a device, which may have no end';
+    await expect(open('/dev/zero')).rejects.toMatchObject(usage(message));
+    const nothing = await open('/dev/null');
     expect(nothing.sizeBytes).toBe(0);
     nothing.close();
   });
@@ -82,19 +72,9 @@ describe('I14: what cannot be an input', () => {
     const path = join(directory.path, name);
     await writeFile(path, Buffer.from(content, 'latin1'));
 
-    await expect(openInput(path, { host: testHost(), spoolDirectory: directory.path })).rejects.toMatchObject({
-      kind: 'usage',
-      message: `cannot read ${path}: ${reason}`,
+    await expect(open(path)).rejects.toMatchObject({
+      ...usage(`cannot read ${path}: ${reason}`),
       details: { hint: expect.stringContaining(hint) },
-    });
-  });
-
-  test('a terminal', async () => {
-    await expect(
-      openInput('-', { host: testHost({ terminal: 80 }), spoolDirectory: '/nonexistent' }),
-    ).rejects.toMatchObject({
-      kind: 'usage',
-      message: 'standard input is a terminal',
     });
   });
 });
@@ -104,7 +84,7 @@ describe('I14: a file that changes while a run reads it', () => {
     await using directory = await temporaryDirectory();
     const path = join(directory.path, 'a.csv');
     await writeFile(path, text);
-    const input = await openInput(path, { host: testHost(), spoolDirectory: directory.path });
+    const input = await open(path, {}, directory.path);
     const file = await openRows(input, usual);
     await writeFile(join(directory.path, 'b.csv'), 'B\nx\n');
     await rename(join(directory.path, 'b.csv'), path);
@@ -129,7 +109,7 @@ describe('I14: a file that changes while a run reads it', () => {
     await using directory = await temporaryDirectory();
     const path = join(directory.path, 'a.csv');
     await writeFile(path, text);
-    const input = await openInput(path, { host: testHost(), spoolDirectory: directory.path });
+    const input = await open(path, {}, directory.path);
     const file = await openRows(input, { ...usual, blockBytes: 4 });
     expect(await checkRows(file)).toMatchObject({ rows: 2, sha256 });
     const blocks = file.blocks();
@@ -148,7 +128,7 @@ describe('I14: what can be read only once is copied first', () => {
   test('stdin, into a file that has no name and is for its owner alone; it can be read again', async () => {
     await using directory = await temporaryDirectory();
     const spoolDirectory = join(directory.path, 'state', 'spools');
-    const input = await openInput('-', { host: testHost({ stdin: text }), spoolDirectory });
+    const input = await open('-', { stdin: text }, spoolDirectory);
 
     expect(readdirSync(spoolDirectory)).toEqual([]);
     expect(fstatSync(input.descriptor)).toMatchObject({ nlink: 0, size: text.length });
@@ -165,10 +145,7 @@ describe('I14: what can be read only once is copied first', () => {
     await using directory = await temporaryDirectory();
     const path = join(directory.path, 'rows.csv');
     execFileSync('mkfifo', [path]);
-    const [input] = await Promise.all([
-      openInput(path, { host: testHost(), spoolDirectory: directory.path }),
-      writeFile(path, text),
-    ]);
+    const [input] = await Promise.all([open(path, {}, directory.path), writeFile(path, text)]);
 
     expect(input.isSpooled).toBe(true);
     expect(await checkRows(await openRows(input, usual))).toMatchObject({ rows: 2, sha256 });
@@ -198,7 +175,7 @@ describe('I14: what can be read only once is copied first', () => {
 
   test.runIf(process.platform === 'linux')('a regular file of no size, as /proc has them, is copied too', async () => {
     await using directory = await temporaryDirectory();
-    const input = await openInput('/proc/self/status', { host: testHost(), spoolDirectory: directory.path });
+    const input = await open('/proc/self/status', {}, directory.path);
 
     expect(input.isSpooled).toBe(true);
     expect(input.sizeBytes).toBeGreaterThan(100);
