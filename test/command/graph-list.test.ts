@@ -15,6 +15,8 @@ const envOf = (service: ScriptedService) => ({
   LISTCTL_SITE: 'home',
   LISTCTL_LIST: 'Books',
 });
+const list = (service: ScriptedService, ...words: readonly string[]) =>
+  run(['items', 'list', ...words], { env: envOf(service) });
 const itemsFrom = (first: number, count: number, fields: object = {}) =>
   Array.from({ length: count }, (_, at) => ({
     id: String(first + at),
@@ -43,7 +45,7 @@ const ids = (stdout: string) => stdout.split('\n').filter((line) => line !== '')
 describe('pages', () => {
   test('are read to the last one', async () => {
     await using service = await pagedService(itemsFrom(1, 3), [], itemsFrom(4, 2));
-    const { exitCode, stdout } = await run(['items', 'list', '-o', 'id'], { env: envOf(service) });
+    const { exitCode, stdout } = await list(service, '-o', 'id');
     expect({ exitCode, ids: ids(stdout) }).toEqual({ exitCode: 0, ids: ['1', '2', '3', '4', '5'] });
     expect(service.requests.map((request) => request.path)).toEqual([
       `${path}/items?$expand=fields&$top=1000`,
@@ -54,7 +56,7 @@ describe('pages', () => {
 
   test('have no more items than --limit, and further ones are not read', async () => {
     await using service = await pagedService(itemsFrom(1, 3), itemsFrom(4, 3), itemsFrom(7, 3));
-    const { stdout } = await run(['items', 'list', '-o', 'id', '--limit', '5'], { env: envOf(service) });
+    const { stdout } = await list(service, '-o', 'id', '--limit', '5');
     expect(ids(stdout)).toHaveLength(5);
     expect(service.requests.map((request) => request.path)).toEqual([
       `${path}/items?$expand=fields&$top=5`,
@@ -83,7 +85,7 @@ describe('pages', () => {
   ])('at %s are not read, and the token stays', async (link, says) => {
     const body = { value: itemsFrom(1, 1), '@odata.nextLink': link };
     await using service = await scriptedService({ status: 200, body });
-    const { exitCode, stderr, stdout } = await run(['items', 'list', '-o', 'json'], { env: envOf(service) });
+    const { exitCode, stderr, stdout } = await list(service, '-o', 'json');
     expect({ exitCode, sent: service.requests.length, stdout }).toEqual({ exitCode: 1, sent: 1, stdout: '' });
     expect(stderr).toContain(says);
   });
@@ -93,7 +95,7 @@ describe('pages', () => {
     const body = () => JSON.stringify({ value: [], '@odata.nextLink': `${address}/again` });
     await using service = await scriptedService({ status: 200, body });
     address = service.url;
-    const { exitCode, stderr } = await run(['items', 'list', '-o', 'json'], { env: envOf(service) });
+    const { exitCode, stderr } = await list(service, '-o', 'json');
     expect({ exitCode, sent: service.requests.length }).toEqual({ exitCode: 1, sent: 2 });
     expect(stderr).toContain('was read before');
   });
@@ -104,10 +106,7 @@ describe('pages', () => {
       status: 200,
       body: { value: itemsFrom(1, 1) },
     });
-    expect(await run(['items', 'list', '-o', 'id'], { env: envOf(service) })).toMatchObject({
-      exitCode: 0,
-      stdout: '1\n',
-    });
+    expect(await list(service, '-o', 'id')).toMatchObject({ exitCode: 0, stdout: '1\n' });
   });
 
   test('that are too large are requested with fewer items', async () => {
@@ -116,22 +115,19 @@ describe('pages', () => {
       { status: 200, body: { value: large } },
       { status: 200, body: { value: itemsFrom(1, 1) } },
     );
-    expect(await run(['items', 'list', '-o', 'id'], { env: envOf(service) })).toMatchObject({
-      exitCode: 0,
-      stdout: '1\n',
-    });
+    expect(await list(service, '-o', 'id')).toMatchObject({ exitCode: 0, stdout: '1\n' });
     expect(service.requests.map((request) => request.path.replace(/.*top=/, ''))).toEqual(['1000', '100']);
   });
 
   test('may have many members', async () => {
     const fields = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`Column${at}`, at]));
     await using service = await scriptedService({ status: 200, body: { value: itemsFrom(1, 400, fields) } });
-    expect(ids((await run(['items', 'list', '-o', 'id'], { env: envOf(service) })).stdout)).toHaveLength(400);
+    expect(ids((await list(service, '-o', 'id')).stdout)).toHaveLength(400);
   });
 
   test.each([{ value: [{ fields: {} }] }, { items: [] }])('such as %j are no pages of items', async (body) => {
     await using service = await scriptedService({ status: 200, body });
-    expect((await run(['items', 'list', '-o', 'id'], { env: envOf(service) })).exitCode).toBe(1);
+    expect((await list(service, '-o', 'id')).exitCode).toBe(1);
   });
 });
 
@@ -148,7 +144,7 @@ describe('formats', () => {
     ['none', ''],
   ])('%s', async (format, printed) => {
     await using service = await scriptedService({ status: 200, body: { value: two } });
-    const { exitCode, stdout } = await run(['items', 'list', '-o', format], { env: envOf(service) });
+    const { exitCode, stdout } = await list(service, '-o', format);
     expect({ exitCode, stdout: stdout.trimEnd().replaceAll('"', "'") }).toEqual({
       exitCode: 0,
       stdout: printed.replaceAll('"', "'"),
@@ -161,10 +157,7 @@ describe('formats', () => {
     ['csv', ''],
   ])('of no items: %s', async (format, printed) => {
     await using service = await scriptedService({ status: 200, body: { value: [] } });
-    expect(await run(['items', 'list', '-o', format], { env: envOf(service) })).toMatchObject({
-      exitCode: 0,
-      stdout: printed,
-    });
+    expect(await list(service, '-o', format)).toMatchObject({ exitCode: 0, stdout: printed });
   });
 
   test('a table keeps its columns over pages, and says what is missing', async () => {
@@ -232,7 +225,7 @@ describe('conditions', () => {
   ])('$where $and', async ({ where, and, filter }) => {
     await using service = await scriptedService(columnsAnswer, noItems);
     const words = [...where.flatMap((each) => ['--where', each]), ...(and === undefined ? [] : ['--filter', and])];
-    const { exitCode } = await run(['items', 'list', ...words], { env: envOf(service) });
+    const { exitCode } = await list(service, ...words);
     expect({ exitCode, filter: queryOf(service).get('$filter') }).toEqual({ exitCode: 0, filter });
     expect(service.requests.map((request) => request.path)[0]).toBe(`${path}/columns`);
   });
@@ -256,7 +249,7 @@ describe('conditions', () => {
     ['--select', 'Xyzzy', 'listctl columns list'],
   ])('%s %s is refused', async (flag, value, says) => {
     await using service = await scriptedService(columnsAnswer, noItems);
-    const { exitCode, stderr } = await run(['items', 'list', flag, value], { env: envOf(service) });
+    const { exitCode, stderr } = await list(service, flag, value);
     expect({ exitCode, sent: service.requests.length }).toEqual({ exitCode: 2, sent: 1 });
     expect(stderr).toContain(says);
   });
@@ -270,7 +263,7 @@ describe('conditions', () => {
     [['-o', 'curl'], 'pass another --output'],
   ])('%j sends nothing', async (words, says) => {
     await using service = await scriptedService(noItems);
-    const { exitCode, stderr } = await run(['items', 'list', ...words], { env: envOf(service) });
+    const { exitCode, stderr } = await list(service, ...words);
     expect({ exitCode, sent: service.requests.length }).toEqual({ exitCode: 2, sent: 0 });
     expect(stderr).toContain(says);
   });
@@ -278,14 +271,14 @@ describe('conditions', () => {
   test('--filter goes as it is, and needs no columns', async () => {
     await using service = await scriptedService(noItems);
     const filter = "startswith(fields/Title, 'é&x') and fields/Count gt 5";
-    await run(['items', 'list', '--filter', filter, '--non-indexed'], { env: envOf(service) });
+    await list(service, '--filter', filter, '--non-indexed');
     expect(queryOf(service).get('$filter')).toBe(filter);
     expect(service.requests[0]?.headers['prefer']).toBe('HonorNonIndexedQueriesWarningMayFailRandomly');
   });
 
   test('no Prefer header is sent by default', async () => {
     await using service = await scriptedService(noItems);
-    await run(['items', 'list', '--filter', 'fields/Count gt 5'], { env: envOf(service) });
+    await list(service, '--filter', 'fields/Count gt 5');
     expect(service.requests[0]?.headers['prefer']).toBeUndefined();
   });
 
@@ -305,7 +298,7 @@ describe('conditions', () => {
     },
   ])('$name is named, and not retried', async ({ answer, exit, says }) => {
     await using service = await scriptedService(answer);
-    const { exitCode, stderr } = await run(['items', 'list', '--filter', 'fields/A gt 1'], { env: envOf(service) });
+    const { exitCode, stderr } = await list(service, '--filter', 'fields/A gt 1');
     expect({ exitCode, sent: service.requests.length }).toEqual({ exitCode: exit, sent: 1 });
     expect(stderr).toContain(says);
   });
@@ -315,10 +308,10 @@ describe('--select', () => {
   test('reads these fields, which are the columns of a table and of csv', async () => {
     const answer = { status: 200, body: { value: itemsFrom(1, 1, { '@odata.etag': 'e' }) } };
     await using service = await scriptedService(columnsAnswer, answer, columnsAnswer, answer);
-    const { stdout } = await run(['items', 'list', '--select', 'Title,Count', '-o', 'csv'], { env: envOf(service) });
+    const { stdout } = await list(service, '--select', 'Title,Count', '-o', 'csv');
     expect(stdout).toBe('id,Title,Count\n1,t1,\n');
     expect(queryOf(service).get('$expand')).toBe('fields($select=Title,Count)');
-    const table = await run(['items', 'list', '--select', 'Title,Count', '-o', 'pretty'], { env: envOf(service) });
+    const table = await list(service, '--select', 'Title,Count', '-o', 'pretty');
     expect(table.stdout).toBe('id  Title  Count\n1   t1\n');
   });
 
@@ -327,7 +320,7 @@ describe('--select', () => {
     { columns: noItems, select: 'Anything' },
   ])('permits $select', async ({ columns: answer, select }) => {
     await using service = await scriptedService(answer, noItems);
-    expect((await run(['items', 'list', '--select', select], { env: envOf(service) })).exitCode).toBe(0);
+    expect((await list(service, '--select', select)).exitCode).toBe(0);
   });
 
   test.each([
@@ -337,7 +330,7 @@ describe('--select', () => {
     { words: ['--select', 'Title', '-o', 'csv', '-q', '[].fields'], printed: '' },
   ])('without an item, $words prints the header that is known', async ({ words, printed }) => {
     await using service = await scriptedService(columnsAnswer, noItems);
-    expect((await run(['items', 'list', ...words], { env: envOf(service) })).stdout).toBe(printed);
+    expect((await list(service, ...words)).stdout).toBe(printed);
   });
 
   const shelves = (count: number) => Array.from({ length: count }, (_, at) => `Shelf${at}`).join(',');
@@ -348,7 +341,7 @@ describe('--select', () => {
     { select: `${shelves(12)},Shelf9LookupId`, exit: 0 },
   ])('$select', async ({ select, exit }) => {
     await using service = await scriptedService(columnsAnswer, noItems);
-    const { exitCode, stderr } = await run(['items', 'list', '--select', select], { env: envOf(service) });
+    const { exitCode, stderr } = await list(service, '--select', select);
     expect(exitCode).toBe(exit);
     if (exit !== 0) expect(stderr).toContain(`13 lookup columns, more than 12: ${select.replaceAll(',', ', ')}`);
   });
