@@ -78,7 +78,6 @@ function thisDomain(): string {
   return createHash('sha256').update(`${hostname()}\n${boot}\n${pids}`).digest('hex').slice(0, 16);
 }
 
-/** A lock that was taken. */
 export interface Lock {
   /** The holders on other machines whose entries were removed, for messages. */
   readonly broken: readonly string[];

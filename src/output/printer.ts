@@ -101,7 +101,6 @@ function listLayout<T>(
   };
 }
 
-/** `json`: one document. */
 function jsonLayout<T>({ json, printsNone = false }: View<T>, isSeveral: boolean): Layout<T> {
   return listLayout(isSeveral, {
     one: (value: T) => `${jsonText(json(value), 2)}\n`,
@@ -114,12 +113,10 @@ function jsonLayout<T>({ json, printsNone = false }: View<T>, isSeveral: boolean
   });
 }
 
-/** `jsonl`: a line for each value. */
 function lineLayout<T>({ json }: View<T>): Layout<T> {
   return { add: (value) => `${jsonText(json(value))}\n`, end: async () => {} };
 }
 
-/** `id`: a line for each value that has one. */
 function idLayout<T>({ id }: View<T>, screen: Screen): Layout<T> {
   return {
     add: (value) => {

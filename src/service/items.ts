@@ -96,7 +96,6 @@ export function printFields(fields: Fields): string {
   return text;
 }
 
-/** The fields of a stored item. */
 export function fieldsOf({ fields }: StoredItem): Fields {
   const value = parseJson(fields);
   if (isObject(value)) return value;

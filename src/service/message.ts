@@ -25,7 +25,6 @@ export interface ServiceResponse {
  */
 export type Service = (request: ServiceRequest) => Promise<ServiceResponse>;
 
-/** Thrown for a request that is refused. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;

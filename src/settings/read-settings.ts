@@ -7,7 +7,6 @@ import type { Host } from '../core/host.ts';
 import { nearestName } from '../core/text.ts';
 import { findDirectory } from './directories.ts';
 
-/** An object of a settings file. */
 export type StoredObject = Readonly<Record<string, unknown>>;
 
 /** The newest layout that this listctl knows. */

@@ -56,7 +56,6 @@ function readProjectFile(file: string, uid: number | undefined) {
   return { file, values: Object.fromEntries(values) };
 }
 
-/** The profile of a run. */
 export interface ChosenProfile {
   readonly name: string;
   readonly values: ProfileValues;
@@ -66,7 +65,6 @@ export interface ChosenProfile {
   readonly isNamed: boolean;
 }
 
-/** The sources of one run's settings. */
 export interface Sources extends SettingSources {
   readonly user: UserSettings;
   /**

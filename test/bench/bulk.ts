@@ -14,7 +14,7 @@ import { figuresOf, measure, median, serving, takeTurns, type Usage } from './ch
 
 const echo = join(import.meta.dirname, 'echo-service.js');
 const loop = join(import.meta.dirname, 'dispatch-loop.js');
-const throttling = join(import.meta.dirname, 'throttling-service.js');
+const throttling = join(import.meta.dirname, 'item-service.js');
 const eightLoops = join(import.meta.dirname, 'eight-loops.js');
 const atOnce = 64;
 

@@ -33,7 +33,8 @@ const warmUpRounds = 2;
 /** Measures every start with this Node, as many times as there are rounds. */
 export async function measureStartUp(node: string, rounds: number): Promise<readonly StartUpRow[]> {
   await using home = await temporaryDirectory();
-  using service = await serving(execPath, join(import.meta.dirname, 'loopback-service.js'));
+  // In a process of its own, since spawnSync stops this one.
+  using service = await serving(execPath, join(import.meta.dirname, 'item-service.js'));
   const empty = join(home.path, 'empty.cjs');
   await writeFile(empty, '');
   const settings = await keepSettings(join(home.path, 'settings'), service.url);
@@ -125,5 +126,3 @@ function timeMs(node: string, { name, args }: Command, childEnv: NodeJS.ProcessE
   if (status !== 0) throw new Error(`${name} ended with ${status}: ${stderr}`, { cause: error });
   return tookMs;
 }
-
-/** A service in a process of its own, since spawnSync stops this one; it ends with the block that holds it. */

@@ -1,13 +1,14 @@
 /**
- * A service that throttles a share of the requests whatever their rate, and those beyond a rate. Prints its address, and
- * ends when its stdin does.
+ * The smallest list item service there is, so that a bench measures its client: a POST is answered 201 with an item of its
+ * own, everything else 200 with item 1. It throttles a share of the requests whatever their rate, and those beyond a rate.
+ * Prints its address, and ends when its stdin does.
  *
- * node throttling-service.js <share, 0 to 1> [requests a second]
+ * node item-service.js [share, 0 to 1] [requests a second]
  */
 import { createServer } from 'node:http';
 import process from 'node:process';
 
-const share = Number(process.argv[2]);
+const share = Number(process.argv[2] ?? 0);
 const perSecond = Number(process.argv[3] ?? Infinity);
 const burst = Math.max(1, Math.floor(perSecond / 10));
 let created = 0;
@@ -26,9 +27,11 @@ function isBeyondRate() {
 const server = createServer((request, response) => {
   request.resume().on('end', () => {
     const isThrottled = Math.random() < share || isBeyondRate();
-    if (!isThrottled) created += 1;
-    const body = isThrottled ? '{"error":"too many requests"}' : `{"id":"${created}","fields":{}}`;
-    response.writeHead(isThrottled ? 429 : 201, {
+    const isCreate = request.method === 'POST';
+    if (isCreate && !isThrottled) created += 1;
+    const item = `{"id":"${isCreate ? created : 1}","fields":{"Title":"Hello"}}`;
+    const body = isThrottled ? '{"error":"too many requests"}' : item;
+    response.writeHead(isThrottled ? 429 : isCreate ? 201 : 200, {
       'content-type': 'application/json',
       'content-length': body.length,
       ...(isThrottled && { 'retry-after': '1' }),
