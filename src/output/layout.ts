@@ -1,3 +1,4 @@
+/** The forms of values that the formats share, and the text of each. */
 import type { Output } from '../core/host.ts';
 import { isList, isObject, type JsonObject, type JsonValue, NumberToken, printJson } from '../core/json.ts';
 import { hiddenCharacters, printable } from '../core/text.ts';
@@ -9,6 +10,11 @@ export interface Layout<T> {
   readonly add: (value: T) => string;
   /** Writes the rest, also without any value. */
   readonly end: (write: (text: string) => Promise<void>) => Promise<void>;
+}
+
+/** A layout of each value by itself. */
+export function eachLayout<T>(add: (value: T) => string): Layout<T> {
+  return { add, end: async () => {} };
 }
 
 /** A layout of all values together; without any, it prints nothing, except with `printsNone`. */

@@ -1,7 +1,16 @@
 /** Prints the results of a command. */
 import { Failure } from '../core/errors.ts';
 import type { Output } from '../core/host.ts';
-import { bareLine, jsonText, type Layout, loadHighlight, type PrinterOptions, rowOf, wholeLayout } from './layout.ts';
+import {
+  bareLine,
+  eachLayout,
+  jsonText,
+  type Layout,
+  loadHighlight,
+  type PrinterOptions,
+  rowOf,
+  wholeLayout,
+} from './layout.ts';
 import type { Row, Screen, View } from './view.ts';
 
 export interface Printer<T> {
@@ -41,11 +50,12 @@ export async function openPrinter<T>(
 
 async function layoutFor<T>(view: View<T>, options: PrinterOptions): Promise<Layout<T>> {
   const { format, query, isSeveral, screen, columns } = options;
+  const { line } = view;
   // Also with `none`, so that an invalid query is reported.
   if (query !== undefined) return queryLayout(view, query, options);
   switch (format) {
     case 'none':
-      return { add: () => '', end: async () => {} };
+      return eachLayout(() => '');
     case 'curl':
       return curlLayout(view);
     case 'markdown':
@@ -53,7 +63,10 @@ async function layoutFor<T>(view: View<T>, options: PrinterOptions): Promise<Lay
     case 'json':
       return highlighted(jsonLayout(view, isSeveral), options);
     case 'jsonl':
-      return highlighted(lineLayout(view), options);
+      return highlighted(
+        eachLayout((value: T) => `${jsonText(view.json(value))}\n`),
+        options,
+      );
     case 'id':
       return idLayout(view, screen);
     case 'yaml':
@@ -64,7 +77,7 @@ async function layoutFor<T>(view: View<T>, options: PrinterOptions): Promise<Lay
     case 'pretty':
       if (view.inPages) return pagesLayout(view, columns ?? view.columns, screen);
       if (columns !== undefined) return columnsLayout(view, columns, options);
-      if (view.line !== undefined) return textLayout(view.line, screen);
+      if (line !== undefined) return eachLayout((value: T) => `${line(value, screen)}\n`);
       return wholeLayout(async (values) => endLine(await view.pretty(values, screen)));
   }
 }
@@ -113,18 +126,11 @@ function jsonLayout<T>({ json, printsNone = false }: View<T>, isSeveral: boolean
   });
 }
 
-function lineLayout<T>({ json }: View<T>): Layout<T> {
-  return { add: (value) => `${jsonText(json(value))}\n`, end: async () => {} };
-}
-
 function idLayout<T>({ id }: View<T>, screen: Screen): Layout<T> {
-  return {
-    add: (value) => {
-      const text = id(value);
-      return text === undefined ? '' : bareLine(text, screen);
-    },
-    end: async () => {},
-  };
+  return eachLayout((value) => {
+    const text = id(value);
+    return text === undefined ? '' : bareLine(text, screen);
+  });
 }
 
 async function highlighted<T>(layout: Layout<T>, options: PrinterOptions): Promise<Layout<T>> {
@@ -136,12 +142,8 @@ async function highlighted<T>(layout: Layout<T>, options: PrinterOptions): Promi
   };
 }
 
-function textLayout<T>(line: NonNullable<View<T>['line']>, screen: Screen): Layout<T> {
-  return { add: (value) => `${line(value, screen)}\n`, end: async () => {} };
-}
-
 function curlLayout<T>({ curl }: View<T>): Layout<T> {
-  if (curl !== undefined) return { add: (value) => `${curl(value)}\n`, end: async () => {} };
+  if (curl !== undefined) return eachLayout((value) => `${curl(value)}\n`);
   throw new Failure('usage', 'only a request that is not sent can be printed as curl', {
     hint: 'pass another --output',
   });

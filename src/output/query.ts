@@ -15,6 +15,7 @@ import { shellWord } from '../core/text.ts';
 import {
   bareLine,
   bareText,
+  eachLayout,
   jsonText,
   type Layout,
   loadHighlight,
@@ -328,7 +329,7 @@ export async function createQueryLayout<T>(
     if (result === null) return '';
     return isScalar(result) ? bareText(plainText(result), screen) : printValue(result);
   };
-  if (format === 'jsonl') return { add: (value) => print(query(json(value))), end: async () => {} };
+  if (format === 'jsonl') return eachLayout((value) => print(query(json(value))));
   return wholeLayout((values) => {
     const all = values.map(json);
     const [first = null] = all;
