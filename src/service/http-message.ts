@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isLoopbackHost } from '../core/loopback.ts';
 import type { FaultyService } from './fault-injection.ts';
-import { type ErrorResponder, maxBodyBytes, Refusal, type ServiceResponse, versionPath } from './message.ts';
+import { type ErrorResponder, maxBodyBytes, Refusal, type ServiceResponse, tooLong, versionPath } from './message.ts';
 
 /** Thrown when the client disconnected before its request was complete. */
 class ClientDisconnected extends Error {
@@ -20,19 +20,18 @@ function hasBody({ headers }: IncomingMessage): boolean {
 /** @param begin called before the body is read */
 function readBody(request: IncomingMessage, begin: () => void): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    refuseOversize(Number(request.headers['content-length'] ?? 0));
+    if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) throw tooLong();
     begin();
     const chunks: Uint8Array[] = [];
     let sizeBytes = 0;
     request.on('data', (chunk: Uint8Array) => {
       sizeBytes += chunk.length;
-      if (sizeBytes > maxBodyBytes) chunks.length = 0;
-      else chunks.push(chunk);
-      try {
-        refuseOversize(sizeBytes);
-      } catch (error) {
-        reject(error);
+      if (sizeBytes <= maxBodyBytes) {
+        chunks.push(chunk);
+        return;
       }
+      chunks.length = 0;
+      reject(tooLong());
     });
     request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
     request.on('error', (error) => reject(new ClientDisconnected('the connection was lost', { cause: error })));
@@ -54,10 +53,6 @@ function discardBody(request: IncomingMessage): Promise<void> {
     request.on('error', () => resolve());
     request.resume();
   });
-}
-
-function refuseOversize(sizeBytes: number): void {
-  if (sizeBytes > maxBodyBytes) throw new Refusal(413, 'the body is over 8 MiB');
 }
 
 /**

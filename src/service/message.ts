@@ -52,12 +52,16 @@ export function errorResponse({ status, message, headers }: Refusal): ServiceRes
 /** The largest body of a request or response (docs/decisions.md, responses-1). */
 export const maxBodyBytes = 8 * 1024 * 1024;
 
+export function tooLong(): Refusal {
+  return new Refusal(413, 'the body is over 8 MiB');
+}
+
 /** JSON is UTF-8; a byte order mark may be ignored (RFC 8259, section 8.1). */
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** The JSON of a request's body. Refused without `application/json`, over 8 MiB, and if it is not JSON in UTF-8. */
 export function jsonBodyOf({ headers, body }: Pick<ServiceRequest, 'headers' | 'body'>): JsonValue {
-  if (body.byteLength > maxBodyBytes) throw new Refusal(413, 'the body is over 8 MiB');
+  if (body.byteLength > maxBodyBytes) throw tooLong();
   const mediaType = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
   if (mediaType !== 'application/json') throw new Refusal(415, 'the Content-Type must be application/json');
   try {
