@@ -8,7 +8,7 @@ import { describe, expect } from 'vitest';
 import { main } from '../../../src/main.ts';
 import { testHost } from '../../support/test-host.ts';
 import { create, jsonLines, manyWorld, titles } from './bulk-world.ts';
-import { test } from './fixtures.ts';
+import { listWorld, test } from './fixtures.ts';
 import { listService } from './list-service.ts';
 
 /** A file with a good row before and behind the bad one. */
@@ -241,8 +241,7 @@ describe('I09', () => {
 
 describe('I14', () => {
   test.skipIf(process.platform === 'win32')('a FIFO is read to its end before the first row is sent', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld();
     const fifo = join(world.path, 'rows.csv');
     execFileSync('mkfifo', [fifo]);
 
@@ -360,11 +359,10 @@ describe('D6: a file that changes between its check and its last block', () => {
       Buffer.concat([Buffer.from(text('a')).subarray(0, 150_000), Buffer.alloc(150_000, 255)]),
     ],
   ])('is sent no further when it gets %s: 10, and --resume does the rest once', async (_, changed) => {
-    await using service = await listService(({ nth }) => {
+    const { service, world } = await listWorld(({ nth }) => {
       if (nth === 1) world.file('a.csv', changed);
       return undefined;
     });
-    await using world = await manyWorld(service);
     const file = world.file('a.csv', text('a'));
 
     const { exitCode, stderr } = await world.run(create(file));

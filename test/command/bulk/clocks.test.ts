@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { create, manyWorld, titles } from './bulk-world.ts';
-import { listService } from './list-service.ts';
+import { create, titles } from './bulk-world.ts';
+import { listWorld } from './fixtures.ts';
 
 const hour = 3_600_000;
 const start = Date.UTC(2026, 10, 20);
@@ -35,12 +35,11 @@ describe.each([
 ])('D4: %s', (_, isDoubtful) => {
   test.each(clocks)('where $what: sent again $isSent', async ({ service: hours, first = 0, second, isSent }) => {
     let isLost = true;
-    await using service = await listService(
+    const { service, world } = await listWorld(
       ({ title, method }) =>
         method === 'POST' && isLost && isDoubtful(title) ? { status: 500, applies: true } : undefined,
       true,
     );
-    await using world = await manyWorld(service);
     const words = create(world.file('a.csv', titles(4)), '--idempotency', 'honored', '--retries', '0');
     service.time = hours === 'none' ? 'none' : () => start;
     const lost = await world.run(words, { now: () => start + first * hour });
@@ -57,8 +56,7 @@ describe.each([
 });
 
 test('D4: where the service cannot be reached its time is not known, and nothing is sent', async () => {
-  await using service = await listService(({ nth }) => (nth === 1 ? { status: 500 } : undefined), true);
-  await using world = await manyWorld(service);
+  const { service, world } = await listWorld(({ nth }) => (nth === 1 ? { status: 500 } : undefined), true);
   const words = create(world.file('a.csv', titles(1)), '--idempotency', 'honored', '--retries', '0');
   expect((await world.run(words)).exitCode).toBe(8);
   await service.goDown();
@@ -70,8 +68,7 @@ test('D4: where the service cannot be reached its time is not known, and nothing
 });
 
 test('a token command is run once, although the time is requested on a separate connection', async () => {
-  await using service = await listService(({ nth }) => (nth === 1 ? { status: 500 } : undefined), true);
-  await using world = await manyWorld(service);
+  const { service, world } = await listWorld(({ nth }) => (nth === 1 ? { status: 500 } : undefined), true);
   const words = create(world.file('a.csv', titles(1)), '--idempotency', 'honored', '--retries', '0');
   await world.run(words);
   const runs = join(world.path, 'token-runs');

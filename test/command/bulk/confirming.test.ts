@@ -4,7 +4,7 @@ import { main } from '../../../src/main.ts';
 import { keptFor, settingsDirectory } from '../../support/settings-directory.ts';
 import { testHost } from '../../support/test-host.ts';
 import { create, jsonLines, type ManyWorld, manyWorld, titles } from './bulk-world.ts';
-import { test } from './fixtures.ts';
+import { listWorld, test } from './fixtures.ts';
 import { listService } from './list-service.ts';
 
 const ids = '1\n2\n3\n';
@@ -93,8 +93,7 @@ describe('create --from of rows that have a run', () => {
     { first: 400, question: rest, typed: 'y\n', exit: 0, sent: 2, journals: 1 },
     { first: 400, question: rest, typed: 'n\n', exit: 2, sent: 1, journals: 1 },
   ])('asks after a $first, and $typed ends with $exit', async ({ first, question, typed, exit, sent, journals }) => {
-    await using service = await listService(({ nth }) => (nth === 1 && first === 400 ? { status: 400 } : undefined));
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld(({ nth }) => (nth === 1 && first === 400 ? { status: 400 } : undefined));
     const words = create(world.file('a.csv', titles(1)), '-o', 'none');
     await world.run(words);
 
@@ -203,8 +202,7 @@ describe('--dry-run', () => {
   });
 
   test("shows a shard's own rows, and is in no run's way", async () => {
-    await using service = await listService(() => ({ status: 401 }));
-    await using world = await manyWorld(service);
+    const { world } = await listWorld(() => ({ status: 401 }));
     const file = world.file('a.csv', titles(5));
     await world.run(create(file));
 

@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { describe, expect } from 'vitest';
 import { create, manyWorld, numbered, titles } from './bulk-world.ts';
-import { test } from './fixtures.ts';
+import { listWorld, test } from './fixtures.ts';
 import { listService } from './list-service.ts';
 
 const codes = 'Code,Title\nA,t1\nB,t2\nC,t3\n';
@@ -32,8 +32,7 @@ describe.each(['row', 'content', 'Code', 'column:Code'])('--idempotency-key-from
   });
 
   test('rows that are sent again on purpose have the same keys: that is said', async () => {
-    await using service = await listService(undefined, true);
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld(undefined, true);
     const words = create(world.file('a.csv', codes), '--idempotency-key-from', source);
     const first = await world.run(words);
 
@@ -87,8 +86,7 @@ test.for([
 );
 
 test('row numbers distinguish equal rows', async () => {
-  await using service = await listService(undefined, true);
-  await using world = await manyWorld(service);
+  const { service, world } = await listWorld(undefined, true);
 
   const { exitCode } = await world.run(create(world.file('a.csv', twins), '--idempotency-key-from', 'row'));
 
@@ -131,8 +129,7 @@ test.each([
   { begun: ['--idempotency-key-from', 'row'], resumed: [], says: 'pass --idempotency-key-from row' },
   { begun: [], resumed: ['--idempotency-key-from', 'row'], says: 'leave out --idempotency-key-from' },
 ])('a run is resumed with the keys it was begun with alone: $begun, $resumed', async ({ begun, resumed, says }) => {
-  await using service = await listService(({ title }) => (title === 't3' ? { status: 400 } : undefined));
-  await using world = await manyWorld(service);
+  const { service, world } = await listWorld({ t3: { status: 400 } });
   const words = create(world.file('a.csv', titles(5)));
   await world.run([...words, ...begun]);
 
@@ -154,8 +151,7 @@ test('it cannot be used where no key is sent', async ({ service, world }) => {
 });
 
 test('a lost journal doubles every row without it', async () => {
-  await using service = await listService(undefined, true);
-  await using world = await manyWorld(service);
+  const { service, world } = await listWorld(undefined, true);
   const words = create(world.file('a.csv', titles(3)));
 
   await world.run(words);

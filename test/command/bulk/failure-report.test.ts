@@ -2,12 +2,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { create, jsonLines, type ManyWorld, manyWorld, titles } from './bulk-world.ts';
-import { listService } from './list-service.ts';
+import { create, jsonLines, type ManyWorld, titles } from './bulk-world.ts';
+import { listWorld } from './fixtures.ts';
 
 /** Refuses the second row, and gives no answer to the third. */
 const failing = () =>
-  listService(({ title }) => {
+  listWorld(({ title }) => {
     if (title === 't2') return { status: 400, body: { error: { message: 'no: <b>&"50%",\u0000\ufffe' } } };
     return title === 't3' ? { status: 500 } : undefined;
   });
@@ -25,8 +25,7 @@ function casesIn(world: ManyWorld, file = 'junit.xml'): readonly string[] {
 
 describe('rows that failed', () => {
   test('github: annotations with file and line on stderr, beside JSON on stdout', async () => {
-    await using service = await failing();
-    await using world = await manyWorld(service);
+    const { world } = await failing();
     const words = [...create(world.file('a.csv', titles(4))), '--retries', '0', '-o', 'jsonl', '--report', 'github'];
 
     const { exitCode, stdout, stderr } = await world.run(words, { env: { GITHUB_WORKSPACE: world.path } });
@@ -42,8 +41,7 @@ describe('rows that failed', () => {
   });
 
   test('junit: a test case for each, and one for the others', async () => {
-    await using service = await failing();
-    await using world = await manyWorld(service);
+    const { world } = await failing();
     world.file('a.csv', titles(4));
 
     await world.run([...create('a.csv'), '--retries', '0', '--report', 'junit=junit.xml', '--report', 'github=g.txt'], {
@@ -64,8 +62,7 @@ describe('rows that failed', () => {
   });
 
   test('many: GitHub shows ten, so the last one counts the others', async () => {
-    await using service = await listService(() => ({ status: 400, body: { error: 'no' } }));
-    await using world = await manyWorld(service);
+    const { world } = await listWorld(() => ({ status: 400, body: { error: 'no' } }));
 
     const { stderr } = await world.run([
       ...create(world.file('a.csv', titles(1200))),
@@ -82,8 +79,7 @@ describe('rows that failed', () => {
 });
 
 test('invalid rows are reported too, also by a dry run, and nothing is sent', async () => {
-  await using service = await listService();
-  await using world = await manyWorld(service);
+  const { service, world } = await listWorld();
   const file = world.file('a.jsonl', '{"Title":"a"}\n{"Title":}\n{"Title":"c"}\nx\n');
 
   for (const more of [[], ['--dry-run']]) {
@@ -103,8 +99,7 @@ test('invalid rows are reported too, also by a dry run, and nothing is sent', as
 });
 
 test('a failure of the whole command is reported, and a run without failures', async () => {
-  await using service = await listService(({ title }) => (title === 't2' ? { status: 401 } : undefined));
-  await using world = await manyWorld(service);
+  const { world } = await listWorld({ t2: { status: 401 } });
   const report = ['--concurrency', '1', '--report', 'junit=junit.xml'];
 
   await world.run([...create(world.file('a.csv', titles(1))), ...report]);
@@ -132,8 +127,7 @@ test.each([
   [['--report', 'junit=-', '-o', 'jsonl'], '--report cannot be used with -o jsonl'],
   [['--report', 'junit=no/such/directory'], 'no/such'],
 ])('%j is refused before anything is sent', async (words, message) => {
-  await using service = await listService();
-  await using world = await manyWorld(service);
+  const { service, world } = await listWorld();
   world.file('a.csv', titles(1));
 
   const { exitCode, stderr } = await world.run([...create('a.csv'), ...words], { cwd: world.path });
@@ -143,8 +137,7 @@ test.each([
 });
 
 test('apply: steps, with the line of the manifest', async () => {
-  await using service = await failing();
-  await using world = await manyWorld(service);
+  const { world } = await failing();
   world.file('m.yaml', 'key: Title\nitems:\n  - Title: t1\n  - Title: t2\n');
   const words = ['apply', 'm.yaml', '--init', '--yes', '--report', 'github', '--report', 'junit=junit.xml'];
 

@@ -1,6 +1,6 @@
-import { test as base } from 'vitest';
+import { test as base, onTestFinished } from 'vitest';
 import { type ManyWorld, manyWorld } from './bulk-world.ts';
-import { type ListService, listService } from './list-service.ts';
+import { type ListService, listService, type Script } from './list-service.ts';
 
 /** A test with a list that needs no script, and a directory for runs over it. */
 export const test = base.extend<{ service: ListService; world: ManyWorld }>({
@@ -14,3 +14,22 @@ export const test = base.extend<{ service: ListService; world: ManyWorld }>({
     await use(world);
   },
 });
+
+/**
+ * A list, and a directory for runs over it, until the end of the test.
+ *
+ * @param script its answers, or those to creates of the items with these titles
+ */
+export async function listWorld(
+  script: Script | Readonly<Record<string, ReturnType<Script>>> = {},
+  honorsKeys = false,
+): Promise<{ readonly service: ListService; readonly world: ManyWorld }> {
+  const answer: Script = typeof script === 'function' ? script : ({ title = '' }) => script[title];
+  const service = await listService(answer, honorsKeys);
+  const world = await manyWorld(service);
+  onTestFinished(async () => {
+    await world[Symbol.asyncDispose]();
+    await service[Symbol.asyncDispose]();
+  });
+  return { service, world };
+}

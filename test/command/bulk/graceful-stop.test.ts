@@ -1,7 +1,7 @@
 /** What stops a whole run, and what is one row's failure. */
 import { describe, expect } from 'vitest';
 import { create, jsonLines, manyWorld, numbered, titles } from './bulk-world.ts';
-import { test } from './fixtures.ts';
+import { listWorld, test } from './fixtures.ts';
 import { listService } from './list-service.ts';
 
 const html = { headers: { 'content-type': 'text/html' }, body: '<html>Log in</html>' };
@@ -17,12 +17,11 @@ const verbs = [
 describe('N21: 401 stops the run at once', () => {
   test.each(verbs)('$verb: 3, every row is remaining, and is sent by the next', async ({ verb, words }) => {
     let isExpired = true;
-    await using service = await listService(({ id, nth }) =>
+    const { service, world } = await listWorld(({ id, nth }) =>
       isExpired
         ? { status: 401, body: { error: 'the token has expired' } }
         : { status: 200, body: { id: id ?? `${nth}`, fields: {} } },
     );
-    await using world = await manyWorld(service);
     const all = [...words, '--from', rowsFor(verb, world), '-o', 'jsonl'];
 
     const stopped = await world.run(all);
@@ -44,11 +43,10 @@ describe('N21: 401 stops the run at once', () => {
 
   test('in the middle: what was done stays done, what was under way is remaining', async () => {
     let isExpired = false;
-    await using service = await listService(({ nth }) => {
+    const { service, world } = await listWorld(({ nth }) => {
       isExpired ||= nth === 20;
       return isExpired ? { status: 401, body: { error: 'expired' } } : undefined;
     });
-    await using world = await manyWorld(service);
     const words = create(world.file('a.csv', titles(60)));
 
     const stopped = await world.run(words);
@@ -72,8 +70,7 @@ describe('N22', () => {
   ])(
     '$status to a $verb before any row has succeeded stops the run: $exit, all remaining',
     async ({ verb, status, exit }) => {
-      await using service = await listService(() => ({ status, body: { error: 'not for you' } }));
-      await using world = await manyWorld(service);
+      const { service, world } = await listWorld(() => ({ status, body: { error: 'not for you' } }));
       const { words } = verbs.find((each) => each.verb === verb) ?? verbs[0];
 
       const { exitCode, stdout, stderr } = await world.run([...words, '--from', rowsFor(verb, world)]);
@@ -86,10 +83,9 @@ describe('N22', () => {
   );
 
   test.each([403, 404])('%s to a create after a success fails that row, and the run continues: 9', async (status) => {
-    await using service = await listService(({ title }) =>
+    const { service, world } = await listWorld(({ title }) =>
       title !== 't1' && Number(title?.slice(1)) % 10 === 0 ? { status, body: { error: 'not this one' } } : undefined,
     );
-    await using world = await manyWorld(service);
 
     const { exitCode, stderr } = await world.run(create(world.file('a.csv', titles(50)), '--concurrency', '1'));
 
@@ -99,10 +95,9 @@ describe('N22', () => {
   });
 
   test("a success of an earlier session counts: 403 is a row's failure then", async () => {
-    await using service = await listService(({ title }) =>
+    const { world } = await listWorld(({ title }) =>
       title === 't1' ? undefined : { status: 403, body: { error: 'not this one' } },
     );
-    await using world = await manyWorld(service);
     const words = create(world.file('a.csv', titles(3)), '--concurrency', '1');
 
     await world.run([...words, '--fail-fast']);
@@ -132,10 +127,7 @@ describe('N23', () => {
   test.each([400, 405, 409, 412, 413, 415, 422, 423, 428, 501])(
     '%s fails the row, and the run continues',
     async (status) => {
-      await using service = await listService(({ title }) =>
-        title === 't2' ? { status, body: { error: 'because we say so' } } : undefined,
-      );
-      await using world = await manyWorld(service);
+      const { service, world } = await listWorld({ t2: { status, body: { error: 'because we say so' } } });
 
       const { exitCode, stdout } = await world.run(create(world.file('a.csv', titles(5))));
 
@@ -152,10 +144,9 @@ describe('any redirect stops the run', () => {
     ...[302, 303].map((status) => ({ id: 'N20', status, exit: 8 })),
   ])('$id: $status to a create in the middle: $exit, no request to another origin', async ({ status, exit }) => {
     await using other = await listService();
-    await using service = await listService(({ nth }) =>
+    const { service, world } = await listWorld(({ nth }) =>
       nth <= 10 ? undefined : { status, headers: { location: `${other.url.replace('//', '//ann:pw@')}/x?key=secret` } },
     );
-    await using world = await manyWorld(service);
 
     const { exitCode, stderr } = await world.run(create(world.file('a.csv', titles(200)), '-o', 'none'));
 
@@ -170,10 +161,9 @@ describe('any redirect stops the run', () => {
   });
 
   test.each([301, 302])('N20: %s to a read in the middle is 1', async (status) => {
-    await using service = await listService(({ nth, id }) =>
+    const { world } = await listWorld(({ nth, id }) =>
       nth <= 10 ? { status: 200, body: { id, fields: {} } } : { status, headers: { location: '/login' } },
     );
-    await using world = await manyWorld(service);
 
     const { exitCode, stdout, stderr } = await world.run(['items', 'get', '--from', rowsFor('get', world)]);
 
@@ -185,8 +175,7 @@ describe('any redirect stops the run', () => {
 
 describe('N15: an HTML page stops the run', () => {
   test('at the first create: 8, and at most as many rows in doubt as were under way', async () => {
-    await using service = await listService(() => ({ status: 200, ...html }));
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld(() => ({ status: 200, ...html }));
 
     const { exitCode, stderr } = await world.run(create(world.file('a.csv', titles(500)), '--concurrency', '8'));
 
@@ -200,11 +189,10 @@ describe('N15: an HTML page stops the run', () => {
 
   test('in the middle too, and --resume sends what was never sent', async () => {
     let isCaptive = false;
-    await using service = await listService(({ nth }) => {
+    const { service, world } = await listWorld(({ nth }) => {
       isCaptive ||= nth === 100;
       return isCaptive ? { status: 201, ...html } : undefined;
     });
-    await using world = await manyWorld(service);
     const words = create(world.file('a.csv', titles(300)), '-o', 'none');
 
     const stopped = await world.run(words);
@@ -220,8 +208,7 @@ describe('N15: an HTML page stops the run', () => {
   });
 
   test('of a read it is 1, with the rest remaining', async () => {
-    await using service = await listService(() => ({ status: 200, ...html }));
-    await using world = await manyWorld(service);
+    const { world } = await listWorld(() => ({ status: 200, ...html }));
 
     const { exitCode, stdout, stderr } = await world.run(['items', 'get', '--from', rowsFor('get', world)]);
 
@@ -307,8 +294,7 @@ describe('a service that was never there', () => {
 
 describe('limits on failures', () => {
   test.each([1, 3])('--max-errors %i stops after that many failed rows: 9, the rest remaining', async (count) => {
-    await using service = await listService(() => ({ status: 400, body: { error: 'no' } }));
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld(() => ({ status: 400, body: { error: 'no' } }));
     const file = world.file('a.csv', titles(50));
 
     const { exitCode, stderr } = await world.run(create(file, '--max-errors', `${count}`, '--concurrency', '1'));
@@ -319,10 +305,7 @@ describe('limits on failures', () => {
   });
 
   test('--fail-fast is --max-errors 1; pending rows are reported', async () => {
-    await using service = await listService(({ title }) =>
-      title === 't5' ? { status: 400, body: { error: 'no' } } : undefined,
-    );
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld({ t5: { status: 400, body: { error: 'no' } } });
 
     const { exitCode, stdout } = await world.run(create(world.file('a.csv', titles(500)), '--fail-fast'));
 
@@ -334,10 +317,7 @@ describe('limits on failures', () => {
   });
 
   test('failed rows in an earlier session do not count, nor do invalid rows that are skipped twice', async () => {
-    await using service = await listService(({ title }) =>
-      title === 't1' ? { status: 400, body: { error: 'no' } } : undefined,
-    );
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld({ t1: { status: 400, body: { error: 'no' } } });
     const words = create(world.file('a.csv', titles(4)), '--concurrency', '1');
 
     await world.run([...words, '--fail-fast']);
@@ -358,8 +338,7 @@ describe('limits on failures', () => {
 });
 
 test('N31: where nothing has answered yet it is as for one item: a first create answered 500 ends the run, 8', async () => {
-  await using service = await listService(() => ({ status: 500 }));
-  await using world = await manyWorld(service);
+  const { service, world } = await listWorld(() => ({ status: 500 }));
 
   const { exitCode } = await world.run(create(world.file('a.csv', titles(50)), '--concurrency', '1'));
 
@@ -369,10 +348,9 @@ test('N31: where nothing has answered yet it is as for one item: a first create 
 
 describe('more than one thing went wrong', () => {
   test('doubt takes precedence over credentials: 8, and both are reported', async () => {
-    await using service = await listService(({ title }) =>
+    const { world } = await listWorld(({ title }) =>
       title === 't1' ? undefined : title === 't2' ? { status: 500 } : { status: 401, body: { error: 'expired' } },
     );
-    await using world = await manyWorld(service);
 
     const { exitCode, stderr } = await world.run(create(world.file('a.csv', titles(9)), '--concurrency', '1'));
 
@@ -381,15 +359,13 @@ describe('more than one thing went wrong', () => {
   });
 
   test('doubt before failures: 8', async () => {
-    await using service = await listService(({ title }) => ({ status: title === 't2' ? 500 : 400, body: {} }));
-    await using world = await manyWorld(service);
+    const { world } = await listWorld(({ title }) => ({ status: title === 't2' ? 500 : 400, body: {} }));
 
     expect((await world.run(create(world.file('a.csv', titles(3))))).exitCode).toBe(8);
   });
 
   test('credentials before failures: 3', async () => {
-    await using service = await listService(({ title }) => ({ status: title === 't1' ? 400 : 401, body: {} }));
-    await using world = await manyWorld(service);
+    const { world } = await listWorld(({ title }) => ({ status: title === 't1' ? 400 : 401, body: {} }));
 
     expect((await world.run(create(world.file('a.csv', titles(3)), '--concurrency', '1'))).exitCode).toBe(3);
   });

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { encodeLine } from '../../../src/bulk/journal-format.ts';
 import { Stopped } from '../../../src/core/errors.ts';
 import { create, jsonLines, type ManyWorld, manyWorld, titles } from './bulk-world.ts';
+import { listWorld } from './fixtures.ts';
 import { listService, type Script } from './list-service.ts';
 
 describe('rows in doubt', () => {
@@ -12,10 +13,9 @@ describe('rows in doubt', () => {
 
   test('are held by default: named, not sent, 8; the others are sent', async () => {
     let isExpired = true;
-    await using service = await listService((request) =>
+    const { service, world } = await listWorld((request) =>
       request.title === 't4' && isExpired ? { status: 401 } : doubtful(request),
     );
-    await using world = await manyWorld(service);
     const words = create(world.file('a.csv', titles(5)));
 
     await world.run([...words, '--concurrency', '1']);
@@ -38,8 +38,7 @@ describe('rows in doubt', () => {
   });
 
   test('--in-doubt retry sends them again, with their own key', async () => {
-    await using service = await listService(doubtful);
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld(doubtful);
     const words = create(world.file('a.csv', titles(5)));
 
     await world.run(words);
@@ -52,8 +51,7 @@ describe('rows in doubt', () => {
   });
 
   test('--in-doubt skip abandons them: neither sent nor reported again, 0', async () => {
-    await using service = await listService(doubtful);
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld(doubtful);
     const words = create(world.file('a.csv', titles(5)));
 
     await world.run(words);
@@ -67,11 +65,10 @@ describe('rows in doubt', () => {
 
   test('with an honored key they are sent again by themselves: one item', async () => {
     let isLost = true;
-    await using service = await listService(
+    const { service, world } = await listWorld(
       ({ title }) => (title === 't3' && isLost ? { status: 500, applies: true } : undefined),
       true,
     );
-    await using world = await manyWorld(service);
     const words = create(world.file('a.csv', titles(5)), '--idempotency', 'honored', '--retries', '0');
 
     const first = await world.run(words);
@@ -82,8 +79,7 @@ describe('rows in doubt', () => {
   });
 
   test('--in-doubt hold holds them even then', async () => {
-    await using service = await listService(({ title }) => (title === 't3' ? { status: 500 } : undefined), true);
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld({ t3: { status: 500 } }, true);
     const words = create(world.file('a.csv', titles(5)), '--idempotency', 'honored', '--retries', '0');
 
     await world.run(words);
@@ -97,10 +93,9 @@ describe('rows in doubt', () => {
     ['delete', ['items', 'delete', '--yes']],
   ] as const)('of %s are sent again by default: they lead to the same', async (_, words) => {
     let isWell = false;
-    await using service = await listService(({ id }) =>
+    const { world } = await listWorld(({ id }) =>
       id === '2' && !isWell ? { status: 500 } : { status: 200, body: { id, fields: {} } },
     );
-    await using world = await manyWorld(service);
     const all = [...words, '--from', world.file('ids.txt', '1\n2\n3\n'), '--retries', '0', '--concurrency', '1'];
 
     const first = await world.run(all);
@@ -130,11 +125,10 @@ describe('rows in doubt', () => {
 
   test('of an update that is then refused stay in doubt', async () => {
     let isWell = false;
-    await using service = await listService(({ id }) => {
+    const { world } = await listWorld(({ id }) => {
       if (id !== '2') return { status: 200, body: { id, fields: {} } };
       return isWell ? { status: 400, body: { error: 'no' } } : { status: 500 };
     });
-    await using world = await manyWorld(service);
     const file = world.file('ids.txt', '1\n2\n3\n');
     const words = ['items', 'update', '-f', 'a=1', '--from', file, '--retries', '0', '--concurrency', '1'];
 
@@ -146,8 +140,7 @@ describe('rows in doubt', () => {
   });
 
   test('an intent without an outcome, which is what a kill leaves, is in doubt', async () => {
-    await using service = await listService(({ nth }) => (nth > 2 ? { status: 401 } : undefined));
-    await using world = await manyWorld(service);
+    const { world } = await listWorld(({ nth }) => (nth > 2 ? { status: 401 } : undefined));
     const words = create(world.file('a.csv', titles(4)));
     await world.run([...words, '--concurrency', '1']);
     cutAfter(world, (record) => record[0] === 'I' && record[1] === 3);
@@ -162,11 +155,10 @@ describe('rows in doubt', () => {
 describe('rows that are reported without being sent', () => {
   test('a held row first, and one request at a time: the run ends', async () => {
     let isExpired = true;
-    await using service = await listService(({ title }) => {
+    const { world } = await listWorld(({ title }) => {
       if (title === 't2') return { status: 500 };
       return title === 't3' && isExpired ? { status: 401 } : undefined;
     });
-    await using world = await manyWorld(service);
     const words = create(world.file('a.csv', titles(4)), '--concurrency', '1');
     await world.run(words);
     isExpired = false;
@@ -175,8 +167,7 @@ describe('rows that are reported without being sent', () => {
   });
 
   test('more rows left than the window has, for a rejects file: the run ends', async () => {
-    await using service = await listService(() => ({ status: 401 }));
-    await using world = await manyWorld(service);
+    const { world } = await listWorld(() => ({ status: 401 }));
     const words = create(world.file('a.csv', titles(20_000)), '-o', 'none', '--rejects', join(world.path, 'r.csv'));
 
     expect(await ended(world, words)).toBe(3);

@@ -2,9 +2,9 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { create, jsonLines, manyWorld, titles } from './bulk-world.ts';
-import { test } from './fixtures.ts';
-import { listService, type Script } from './list-service.ts';
+import { create, jsonLines, titles } from './bulk-world.ts';
+import { listWorld, test } from './fixtures.ts';
+import type { Script } from './list-service.ts';
 
 /** Row 3 is refused until the list is fixed. */
 function refusing(list: { isMended: boolean }): Script {
@@ -14,8 +14,7 @@ function refusing(list: { isMended: boolean }): Script {
 describe('--journal FILE', () => {
   test('records the run there, in a file of its owner alone, and nothing in the state directory', async () => {
     const list = { isMended: false };
-    await using service = await listService(refusing(list));
-    await using world = await manyWorld(service);
+    const { world } = await listWorld(refusing(list));
     const journal = join(world.path, 'runs of mine', 'a.journal');
     const words = create(world.file('a.csv', titles(5)), '--journal', 'runs of mine/a.journal');
 
@@ -37,8 +36,7 @@ describe('--journal FILE', () => {
 
   test('identifies the run by its name: a retried job finds the journal wherever the input is', async () => {
     const list = { isMended: false };
-    await using service = await listService(refusing(list));
-    await using world = await manyWorld(service);
+    const { world } = await listWorld(refusing(list));
     const journal = ['--journal', join(world.path, 'j')];
 
     await world.run(create(world.file('a.csv', titles(5)), ...journal));
@@ -66,8 +64,7 @@ describe('--journal FILE', () => {
     ['list', ['items', 'update', '-f', 'a=1', '-l', 'others']],
     ['site', ['items', 'update', '-f', 'a=1', '-s', 'others']],
   ] as const)('of another %s is refused: 2, nothing sent', async (_, words) => {
-    await using service = await listService(({ id }) => ({ status: 200, body: { id, fields: {} } }));
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld(({ id }) => ({ status: 200, body: { id, fields: {} } }));
     const ids = world.file('ids.txt', '1\n2\n');
     const journal = join(world.path, 'j');
 
@@ -81,8 +78,7 @@ describe('--journal FILE', () => {
   });
 
   test('P15: a damaged one is 10 with the byte, before any request, and is left as it is', async () => {
-    await using service = await listService(({ title }) => (title === 't3' ? { status: 400 } : undefined));
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld({ t3: { status: 400 } });
     const journal = join(world.path, 'j');
     const words = create(world.file('a.csv', titles(5)), '--journal', journal);
     await world.run(words);
@@ -135,8 +131,7 @@ describe('--journal FILE', () => {
   });
 
   test('P15: a damaged one in the state directory is 10 too', async () => {
-    await using service = await listService(({ title }) => (title === 't3' ? { status: 400 } : undefined));
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld({ t3: { status: 400 } });
     const words = create(world.file('a.csv', titles(5)));
     await world.run(words);
     const [journal = ''] = world.journals();
@@ -159,8 +154,7 @@ describe("every command of a hint names a journal of the user's own by its path"
     { typed: 'last', word: './last' },
     { typed: '20261120-101530-k3f9', word: './20261120-101530-k3f9' },
   ])('as text and as JSON, in each row and at the end: $typed', async ({ typed, word }) => {
-    await using service = await listService(({ title }) => (title === 't3' ? { status: 500 } : undefined));
-    await using world = await manyWorld(service);
+    const { world } = await listWorld({ t3: { status: 500 } });
     const file = world.file('a.csv', titles(5));
 
     const text = await world.run(create(file, '--journal', typed, '-o', 'pretty'));

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
 import { create, jsonLines, type ManyWorld as Many, manyWorld, numbered, titles } from './bulk-world.ts';
-import { test } from './fixtures.ts';
+import { listWorld, test } from './fixtures.ts';
 import { listService, type Script } from './list-service.ts';
 
 /** Row 3 is refused until the list is fixed. */
@@ -29,8 +29,7 @@ describe('a half-done input', () => {
     { what: 'a row in doubt', answer: { status: 500 }, says: '1 in doubt' },
     { what: 'rows remaining', answer: { status: 401 }, says: '3 remaining' },
   ])('with $what is refused without a flag: 2, both named, nothing sent', async ({ answer, says }) => {
-    await using service = await listService(({ title }) => (title === 't3' ? answer : undefined));
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld(({ title }) => (title === 't3' ? answer : undefined));
     const words = create(world.file('a.csv', titles(5)), '--concurrency', '1');
 
     await world.run(words);
@@ -46,8 +45,7 @@ describe('a half-done input', () => {
     { what: 'with a fixed row', content: titles(5).replace('t3', 'fixed') },
     { what: 'with more rows', content: titles(7) },
   ])('is known by its rows too, where the same file changed: $what', async ({ content }) => {
-    await using service = await listService(({ title }) => (title === 't3' ? { status: 400 } : undefined));
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld({ t3: { status: 400 } });
 
     await world.run(create(world.file('a.csv', titles(5))));
     const { exitCode, stderr } = await world.run(create(world.file('a.csv', content)));
@@ -57,8 +55,7 @@ describe('a half-done input', () => {
   });
 
   test('a file of other rows with the same name is another input', async () => {
-    await using service = await listService(({ title }) => (title === 't3' ? { status: 400 } : undefined));
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld({ t3: { status: 400 } });
 
     await world.run(create(world.file('a.csv', titles(5))));
     const { exitCode } = await world.run(create(world.file('a.csv', titles(5).replaceAll('t', 'u'))));
@@ -125,8 +122,7 @@ describe('the same rows by another name', () => {
     '$what: the run is known',
     async ({ from, more = [], url }) => {
       const list = { isMended: false };
-      await using service = await listService(refusing(list));
-      await using world = await manyWorld(service);
+      const { service, world } = await listWorld(refusing(list));
       await world.run(create(world.file('a.csv', titles(5))));
       const words = create(from(world), ...more);
       const named = { env: { LISTCTL_BASE_URL: url?.(service.url) ?? service.url } };
@@ -160,8 +156,7 @@ describe('an input whose run did every row', () => {
   });
 
   test('is known by the rows that were fixed in it, whatever the file is called then', async () => {
-    await using service = await listService(({ title }) => (title === 't3' ? { status: 400 } : undefined));
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld({ t3: { status: 400 } });
     const fixed = titles(5).replace('t3', 'fixed');
 
     await world.run(create(world.file('a.csv', titles(5))));
@@ -176,8 +171,7 @@ describe('an input whose run did every row', () => {
   });
 
   test.each(['update', 'delete'] as const)('may be sent again to %s the same items', async (verb) => {
-    await using service = await listService(({ id }) => ({ status: 200, body: { id, fields: {} } }));
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld(({ id }) => ({ status: 200, body: { id, fields: {} } }));
     const more = verb === 'update' ? ['-f', 'a=1'] : ['--yes'];
     const words = ['items', verb, '--from', world.file('ids.txt', '1\n2\n'), ...more];
 
@@ -190,10 +184,9 @@ describe('an input whose run did every row', () => {
 describe('--resume', () => {
   test('sends remaining and rejected rows; completed rows are neither sent nor reported', async () => {
     const list = { isMended: false };
-    await using service = await listService((request) =>
+    const { service, world } = await listWorld((request) =>
       request.title === 't5' && !list.isMended ? { status: 401 } : refusing(list)(request),
     );
-    await using world = await manyWorld(service);
     const words = create(world.file('a.csv', titles(6)), '--concurrency', '1');
 
     const first = await world.run(words);
@@ -291,8 +284,7 @@ describe('--resume', () => {
     { before: [], now: ['--journal', 'j'], says: 'in the state directory', advice: 'leave out --journal' },
     { before: ['--shard', '1/2'], now: ['--shard', '2/4'] },
   ])('another run of the same rows is not begun over $before: $now', async ({ before, now, says, advice }) => {
-    await using service = await listService(({ title }) => (title === 't5' ? { status: 400 } : undefined));
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld({ t5: { status: 400 } });
     const file = world.file('a.csv', titles(8));
     await world.run(create(file, ...before));
     const sent = service.requests.length;
@@ -309,8 +301,7 @@ describe('--resume', () => {
   });
 
   test('takes a failed row that was fixed in its place', async () => {
-    await using service = await listService(({ title }) => (title === 't3' ? { status: 400 } : undefined));
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld({ t3: { status: 400 } });
 
     await world.run(create(world.file('a.csv', titles(5))));
     const { exitCode, stdout } = await world.run(
@@ -322,8 +313,7 @@ describe('--resume', () => {
   });
 
   test('a fixed row has a new key: it is another payload', async () => {
-    await using service = await listService(({ title }) => (title === 't3' ? { status: 400 } : undefined));
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld({ t3: { status: 400 } });
 
     await world.run(create(world.file('a.csv', titles(5))));
     await world.run(create(world.file('a.csv', titles(5).replace('t3', 'fixed')), '--resume'));
@@ -332,8 +322,7 @@ describe('--resume', () => {
   });
 
   test('P16: a done row that has changed is 2 before any request, and is named', async () => {
-    await using service = await listService(({ title }) => (title === 't3' ? { status: 400 } : undefined));
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld({ t3: { status: 400 } });
 
     await world.run(create(world.file('a.csv', titles(5))));
     const { exitCode, stdout, stderr } = await world.run(
@@ -350,8 +339,7 @@ describe('--resume', () => {
     { what: 'a row more', content: titles(6) },
     { what: 'done rows in another order', content: 'Title\nt2\nt1\nt3\nt4\nt5\n' },
   ])('P16: $what is 2 before any request', async ({ content }) => {
-    await using service = await listService(({ title }) => (title === 't3' ? { status: 400 } : undefined));
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld({ t3: { status: 400 } });
 
     await world.run(create(world.file('a.csv', titles(5))));
     const { exitCode } = await world.run(create(world.file('a.csv', content), '--resume'));
@@ -360,8 +348,7 @@ describe('--resume', () => {
   });
 
   test('P16: a row in doubt that has changed is 2 before any request, also with --in-doubt retry', async () => {
-    await using service = await listService(({ title }) => (title === 't3' ? { status: 500 } : undefined));
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld({ t3: { status: 500 } });
 
     await world.run(create(world.file('a.csv', titles(5))));
     const { exitCode, stderr } = await world.run(
@@ -380,8 +367,7 @@ describe('--resume', () => {
 
   test('of stdin is identified by its content', async () => {
     const list = { isMended: false };
-    await using service = await listService(refusing(list));
-    await using world = await manyWorld(service);
+    const { world } = await listWorld(refusing(list));
     const words = create('-', '--input-format', 'csv');
 
     const first = await world.run(words, { stdin: titles(5) });
@@ -396,8 +382,7 @@ describe('--resume', () => {
   });
 
   test.each([0, 40])('a journal that was cut to %i bytes is damage, not absence: 10, nothing sent', async (length) => {
-    await using service = await listService(({ title }) => (title === 't3' ? { status: 400 } : undefined));
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld({ t3: { status: 400 } });
     const words = create(world.file('a.csv', titles(5)));
     await world.run(words);
     const [journal = ''] = world.journals();
@@ -418,10 +403,9 @@ describe('--resume', () => {
 
 describe('--restart', () => {
   test('forgets what was done, and sends every row', async () => {
-    await using service = await listService(({ title, nth }) =>
+    const { service, world } = await listWorld(({ title, nth }) =>
       title === 't3' && nth < 6 ? { status: 400 } : undefined,
     );
-    await using world = await manyWorld(service);
     const words = create(world.file('a.csv', titles(5)));
 
     await world.run(words);
@@ -434,8 +418,7 @@ describe('--restart', () => {
 
 describe('get', () => {
   test('P11: keeps no journal, and works where the state directory cannot be made', async () => {
-    await using service = await listService(({ id }) => ({ status: 200, body: { id, fields: {} } }));
-    await using world = await manyWorld(service);
+    const { world } = await listWorld(({ id }) => ({ status: 200, body: { id, fields: {} } }));
     const words = ['items', 'get', '--from', world.file('ids.txt', '1\n2\n'), '-o', 'id'];
     const denied = { LISTCTL_STATE_DIR: join(world.file('a-file', ''), 'state') };
 
@@ -465,8 +448,7 @@ describe('get', () => {
   test.skipIf(process.platform === 'win32' || process.geteuid?.() === 0)(
     'P11 (not for root): a read-only state directory',
     async () => {
-      await using service = await listService();
-      await using world = await manyWorld(service);
+      const { service, world } = await listWorld();
       mkdirSync(world.runs, { recursive: true });
       chmodSync(world.runs, 0o500);
 
@@ -479,10 +461,9 @@ describe('get', () => {
 
   test('with --journal it is recorded, and --resume reads what is left', async () => {
     let isExpired = true;
-    await using service = await listService(({ id }) =>
+    const { world } = await listWorld(({ id }) =>
       id === '3' && isExpired ? { status: 401 } : { status: 200, body: { id, fields: {} } },
     );
-    await using world = await manyWorld(service);
     const file = world.file('ids.txt', '1\n2\n3\n4\n');
     const words = [
       'items',

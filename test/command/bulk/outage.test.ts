@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { main } from '../../../src/main.ts';
 import { testHost } from '../../support/test-host.ts';
-import { manyWorld, titles } from './bulk-world.ts';
-import { listService } from './list-service.ts';
+import { titles } from './bulk-world.ts';
+import { listWorld } from './fixtures.ts';
 
 /** How long the service is unreachable. */
 const goneMs = 60_000;
@@ -69,11 +69,10 @@ describe('N41', () => {
 
   test('and --resume does the rest when it is back', async () => {
     let isGone = false;
-    await using service = await listService(({ nth, id }) => {
+    const { world } = await listWorld(({ nth, id }) => {
       isGone ||= nth === 100;
       return isGone ? { status: 502 } : { status: 200, body: { id, fields: {} } };
     });
-    await using world = await manyWorld(service);
     const words = [...updates, '--from', world.file('ids.txt', ids), '--max-wait', '30'];
 
     const stopped = await world.run(words);
@@ -103,12 +102,11 @@ async function runThrough(
     if (how === 'nobody listens') goDown();
     return { status: 0, cut: true };
   };
-  await using service = await listService(({ nth, id, method, fields }) => {
+  const { service, world } = await listWorld(({ nth, id, method, fields }) => {
     if (nth === 100) gone.atMs = clock.ms();
     if (isGoneAt(clock.ms())) return whileGone(clock.ms() - gone.atMs, () => void service.goDown());
     return method === 'POST' ? undefined : { status: 200, body: { id, fields } };
   }, true);
-  await using world = await manyWorld(service);
   const made = testHost({ cwd: world.path, env: world.env });
   clock.ms = made.clock.monotonicMs;
   const sleep = async (ms: number, signal: AbortSignal) => {

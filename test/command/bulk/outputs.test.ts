@@ -5,14 +5,13 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { takeLock } from '../../../src/core/lock.ts';
 import { testHost } from '../../support/test-host.ts';
-import { create, jsonLines, type ManyWorld, manyWorld, titles } from './bulk-world.ts';
-import { listService } from './list-service.ts';
+import { create, jsonLines, type ManyWorld, titles } from './bulk-world.ts';
+import { listWorld } from './fixtures.ts';
 
 const isPosix = process.platform !== 'win32';
 
 /** Refuses row 2. */
-const refusing = () =>
-  listService(({ title }) => (title === 't2' ? { status: 400, body: { error: 'no' } } : undefined));
+const refusing = () => listWorld(({ title }) => (title === 't2' ? { status: 400, body: { error: 'no' } } : undefined));
 
 function fifo(world: ManyWorld, name: string): string {
   execFileSync('mkfifo', [join(world.path, name)]);
@@ -26,8 +25,7 @@ function nullDevice(world: ManyWorld): string {
 }
 
 test.runIf(isPosix)('--journal takes a regular file alone, or none: 2, and nothing is touched', async () => {
-  await using service = await refusing();
-  await using world = await manyWorld(service);
+  const { service, world } = await refusing();
   const file = world.file('a.csv', titles(2));
   const device = process.geteuid?.() === 0 ? [nullDevice(world)] : [];
   symlinkSync('pipe', join(world.path, 'link'));
@@ -52,8 +50,7 @@ test.runIf(isPosix)('--journal takes a regular file alone, or none: 2, and nothi
 });
 
 test('--journal none keeps no record, and says what that gives up', async () => {
-  await using service = await refusing();
-  await using world = await manyWorld(service);
+  const { service, world } = await refusing();
   const words = create(world.file('a.csv', titles(3)), '--journal', 'none');
 
   const ended = await world.run(words);
@@ -71,8 +68,7 @@ test('--journal none keeps no record, and says what that gives up', async () => 
 });
 
 test.runIf(isPosix)('a journal has one lock, whatever leads to it', async () => {
-  await using service = await listService();
-  await using world = await manyWorld(service);
+  const { world } = await listWorld();
   const file = world.file('a.csv', titles(2));
   mkdirSync(join(world.path, 'real'));
   symlinkSync('real', join(world.path, 'linked'));
@@ -93,8 +89,7 @@ test.runIf(isPosix)('a journal has one lock, whatever leads to it', async () => 
 });
 
 test.runIf(isPosix)('what cannot be written is found out before anything is sent', async () => {
-  await using service = await refusing();
-  await using world = await manyWorld(service);
+  const { service, world } = await refusing();
   const file = world.file('a.csv', titles(2));
   symlinkSync('loop', join(world.path, 'loop'));
   const unusable = [
@@ -121,8 +116,7 @@ test.runIf(isPosix)('what cannot be written is found out before anything is sent
 });
 
 test.runIf(isPosix)('two files of a command are not one, though none is there yet', async () => {
-  await using service = await refusing();
-  await using world = await manyWorld(service);
+  const { service, world } = await refusing();
   const file = world.file('a.csv', titles(2));
   mkdirSync(join(world.path, 'a'));
   symlinkSync('a', join(world.path, 'b'));
@@ -134,8 +128,7 @@ test.runIf(isPosix)('two files of a command are not one, though none is there ye
 });
 
 test.each(['-', '/dev/stdout'])('--rejects %s prints the rejects, and no results beside them', async (path) => {
-  await using service = await refusing();
-  await using world = await manyWorld(service);
+  const { service, world } = await refusing();
   const words = create(world.file('a.csv', titles(3)), '--rejects', path);
   const rejected = /^Title,listctl:error\nt2,[^\n]*\n$/;
 
@@ -155,8 +148,7 @@ test.each(['-', '/dev/stdout'])('--rejects %s prints the rejects, and no results
 });
 
 test('--rejects /dev/stderr is written there', async () => {
-  await using service = await refusing();
-  await using world = await manyWorld(service);
+  const { world } = await refusing();
 
   const { stdout, stderr } = await world.run(create(world.file('a.csv', titles(2)), '--rejects', '/dev/stderr'));
 
@@ -165,8 +157,7 @@ test('--rejects /dev/stderr is written there', async () => {
 });
 
 test.runIf(isPosix)('--rejects to a pipe is written while the pipe has a reader', async () => {
-  await using service = await refusing();
-  await using world = await manyWorld(service);
+  const { world } = await refusing();
   const pipe = fifo(world, 'pipe');
   const { promises } = await import('node:fs');
 

@@ -2,12 +2,11 @@
 import { PassThrough } from 'node:stream';
 import { expect, vi } from 'vitest';
 import { main } from '../../../src/main.ts';
-import { test } from './fixtures.ts';
+import { listWorld, test } from './fixtures.ts';
 // Loaded before it is asked for, so that a line that should not be drawn would be there at once.
 import 'cli-progress';
 import { type TestHost, testHost } from '../../support/test-host.ts';
-import { create, type ManyWorld, manyWorld, titles } from './bulk-world.ts';
-import { listService } from './list-service.ts';
+import { create, type ManyWorld, titles } from './bulk-world.ts';
 
 const onTerminal = { terminal: 80, env: { TERM: 'xterm' } };
 const reading = create('-', '--input-format', 'csv', '-o', 'none');
@@ -36,12 +35,11 @@ test('stdin is shown as it comes, and not before: until then its writer may need
 
 test('the bar is there before the first answer, well within 100 ms', async () => {
   const { open, opened } = closedGate();
-  await using service = await listService(({ nth }) => ({
+  const { service, world } = await listWorld(({ nth }) => ({
     status: 201,
     after: opened,
     body: { id: `${nth}`, fields: {} },
   }));
-  await using world = await manyWorld(service);
   const { host, tick, everyMs } = ticking(world, onTerminal);
   const running = main(create(world.file('tasks.csv', titles(2)), '-o', 'none'), host);
 
@@ -55,11 +53,10 @@ test('the bar is there before the first answer, well within 100 ms', async () =>
 
 test('a row that waits for its response does not hold back the count of those after it', async () => {
   const { open, opened } = closedGate();
-  await using service = await listService(({ nth, title }) => ({
+  const { world } = await listWorld(({ nth, title }) => ({
     ...{ status: 201, body: { id: `${nth}`, fields: {} } },
     after: title === 't2' ? opened : Promise.resolve(),
   }));
-  await using world = await manyWorld(service);
   const { host, tick } = ticking(world, onTerminal);
   const running = main(create(world.file('tasks.csv', titles(10)), '-o', 'none'), host);
 
@@ -74,11 +71,10 @@ test.each([
   { output: 'none', gone: false, because: 'nothing is' },
 ])('with -o $output on a terminal a result removes the bar: $gone, $because', async ({ output, gone }) => {
   const gates = [closedGate(), closedGate()];
-  await using service = await listService(({ nth }) => ({
+  const { service, world } = await listWorld(({ nth }) => ({
     ...{ status: 201, body: { id: `${nth}`, fields: {} } },
     after: gates[nth - 1]?.opened ?? Promise.resolve(),
   }));
-  await using world = await manyWorld(service);
   const { host, tick } = ticking(world, onTerminal);
   const running = main(create(world.file('a.csv', titles(2)), '-o', output, '--concurrency', '1'), host);
 

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
 import { create, jsonLines, manyWorld, titles } from './bulk-world.ts';
-import { test } from './fixtures.ts';
+import { listWorld, test } from './fixtures.ts';
 import { listService } from './list-service.ts';
 
 /** Refuses what has not been fixed. */
 const picky = () =>
-  listService(({ title }) =>
+  listWorld(({ title }) =>
     title?.startsWith('bad') ? { status: 400, body: { error: 'no "such",\nfield' } } : undefined,
   );
 
@@ -49,8 +49,7 @@ const formats = [
 describe('--rejects', () => {
   test.each(formats)('$name: has the rows in their own format, which can be fixed and sent again', async (format) => {
     const { name, content, rejected, sent } = format;
-    await using service = await picky();
-    await using world = await manyWorld(service);
+    const { service, world } = await picky();
     const rejects = join(world.path, `rejects-${name}`);
 
     const first = await world.run(create(world.file(name, content), '--rejects', rejects));
@@ -79,8 +78,7 @@ describe('--rejects', () => {
   });
 
   test('of a packed file they are plain', async () => {
-    await using service = await picky();
-    await using world = await manyWorld(service);
+    const { world } = await picky();
 
     await world.run(create(world.file('a.csv.gz', gzipSync('Title\nbad\n')), '--rejects', join(world.path, 'r.csv')));
 
@@ -90,8 +88,7 @@ describe('--rejects', () => {
   test.skipIf(process.platform === 'win32')(
     "is its owner's alone, also in the place of a file that was not",
     async () => {
-      await using service = await picky();
-      await using world = await manyWorld(service);
+      const { world } = await picky();
       const rejects = world.file('r.csv', 'old');
 
       await world.run(create(world.file('a.csv', 'Title\nbad\n'), '--rejects', rejects));
@@ -114,8 +111,7 @@ describe('--rejects', () => {
   });
 
   test('has the rows that were left when the run stopped', async () => {
-    await using service = await listService(({ nth }) => (nth > 3 ? { status: 401 } : undefined));
-    await using world = await manyWorld(service);
+    const { world } = await listWorld(({ nth }) => (nth > 3 ? { status: 401 } : undefined));
     const file = world.file('a.csv', titles(8));
 
     const { exitCode } = await world.run(create(file, '--rejects', join(world.path, 'r.csv'), '--concurrency', '1'));
@@ -127,8 +123,7 @@ describe('--rejects', () => {
   });
 
   test('does not have rows in doubt: those must be looked for first', async () => {
-    await using service = await listService(({ title }) => (title === 't2' ? { status: 500 } : undefined));
-    await using world = await manyWorld(service);
+    const { world } = await listWorld({ t2: { status: 500 } });
     const words = create(world.file('a.csv', titles(3)), '--rejects', join(world.path, 'r.csv'), '--concurrency', '1');
 
     expect((await world.run(words)).exitCode).toBe(8);
@@ -146,8 +141,7 @@ describe('--rejects', () => {
   });
 
   test('--resume has what that session could not do', async () => {
-    await using service = await picky();
-    await using world = await manyWorld(service);
+    const { world } = await picky();
     const words = create(world.file('a.csv', 'Title\nbad1\nt2\nbad3\n'), '--rejects', join(world.path, 'r.csv'));
 
     await world.run(words);
@@ -184,8 +178,7 @@ describe('--rejects', () => {
   });
 
   test('results that cannot be printed leave no rejects file that would look complete', async () => {
-    await using service = await listService(({ title }) => (title === 't500' ? { status: 400 } : undefined));
-    await using world = await manyWorld(service);
+    const { world } = await listWorld({ t500: { status: 400 } });
     const rejects = world.file('r.csv', 'of an earlier run\n');
     const words = create(world.file('a.csv', titles(12_000)), '--rejects', rejects, '-q', 'length(id)', '-o', 'jsonl');
 

@@ -1,13 +1,12 @@
 /** A service that gives one id to two creates: one of the two responses belongs to another request. */
 import { expect, test } from 'vitest';
-import { create, jsonLines, manyWorld, titles } from './bulk-world.ts';
-import { listService } from './list-service.ts';
+import { create, jsonLines, titles } from './bulk-world.ts';
+import { listWorld } from './fixtures.ts';
 
 test('a create whose id the run was given before is in doubt, and ends the run', async () => {
-  await using service = await listService(({ nth }) =>
+  const { service, world } = await listWorld(({ nth }) =>
     nth === 3 ? { status: 201, body: { id: '2', fields: {} }, applies: true } : undefined,
   );
-  await using world = await manyWorld(service);
 
   const words = create(world.file('a.csv', titles(5)), '--concurrency', '1');
   const { exitCode, stdout, stderr } = await world.run(words);
@@ -24,11 +23,10 @@ test('a create whose id the run was given before is in doubt, and ends the run',
 
 test('a resumed run knows the ids of the sessions before', async () => {
   let isUp = false;
-  await using service = await listService(({ title }) => {
+  const { world } = await listWorld(({ title }) => {
     if (title !== 't3') return undefined;
     return isUp ? { status: 201, body: { id: 1, fields: {} } } : { status: 401 };
   });
-  await using world = await manyWorld(service);
   const words = create(world.file('a.csv', titles(4)), '--concurrency', '1');
 
   const first = await world.run(words);
@@ -40,11 +38,10 @@ test('a resumed run knows the ids of the sessions before', async () => {
 });
 
 test('another run may be given the same ids, and so may an update', async () => {
-  await using service = await listService(({ method }) => ({
+  const { world } = await listWorld(({ method }) => ({
     status: 200,
     body: method === 'POST' ? { id: '1', fields: {} } : { fields: {} },
   }));
-  await using world = await manyWorld(service);
   const words = create(world.file('a.csv', titles(1)));
 
   const runs = [
@@ -57,11 +54,10 @@ test('another run may be given the same ids, and so may an update', async () => 
 });
 
 test('creates a row once with an honored key: the next session gets its id', async () => {
-  await using service = await listService(
+  const { service, world } = await listWorld(
     ({ nth }) => (nth === 2 ? { status: 201, body: { id: '1', fields: {} }, applies: true } : undefined),
     true,
   );
-  await using world = await manyWorld(service);
   const words = create(world.file('a.csv', titles(3)), '--concurrency', '1', '--idempotency', 'honored');
 
   const first = await world.run(words);

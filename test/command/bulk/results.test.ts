@@ -1,7 +1,7 @@
 /** What a run prints: results in the order of the input, failures, and a summary. */
 import { describe, expect } from 'vitest';
 import { create, jsonLines, manyWorld, numbered, titles } from './bulk-world.ts';
-import { test } from './fixtures.ts';
+import { listWorld, test } from './fixtures.ts';
 import { type ListRequest, listService } from './list-service.ts';
 
 /** Row 3 is refused, row 5 in doubt, and the first answer comes last. */
@@ -13,8 +13,7 @@ function mixed({ title }: ListRequest) {
 }
 
 async function printed(...more: readonly string[]) {
-  await using service = await listService(mixed);
-  await using world = await manyWorld(service);
+  const { world } = await listWorld(mixed);
   return await world.run(create(world.file('a.csv', titles(6)), ...more), { env: { NO_COLOR: '1' } });
 }
 
@@ -88,10 +87,9 @@ describe('results come in the order of the input, whichever answer comes first',
   });
 
   test('pretty shows 20 failures, and counts the others', async () => {
-    await using service = await listService(({ title }) =>
+    const { world } = await listWorld(({ title }) =>
       title === 't1' ? undefined : { status: 400, body: { error: 'no' } },
     );
-    await using world = await manyWorld(service);
 
     const { exitCode, stderr } = await world.run(create(world.file('a.csv', titles(31)), '-o', 'pretty'));
 
@@ -108,11 +106,10 @@ describe('results come in the order of the input, whichever answer comes first',
   });
 
   test('many rows, answered in any order', async () => {
-    await using service = await listService(({ nth, title }) => ({
+    const { service, world } = await listWorld(({ nth, title }) => ({
       ...{ status: 201, body: { id: title, fields: {} } },
       after: new Promise((resolve) => setTimeout(resolve, (nth * 7) % 13)),
     }));
-    await using world = await manyWorld(service);
 
     const { exitCode, stdout } = await world.run(create(world.file('a.csv', titles(300)), '-o', 'id'));
 
@@ -177,8 +174,7 @@ describe('stdout is empty', () => {
   test.each(['jsonl', 'json', 'csv', 'tsv', 'yaml', 'id', 'none', 'pretty'])(
     'as %s, where the first answer stops the run',
     async (format) => {
-      await using service = await listService(() => ({ status: 401, body: { error: 'expired' } }));
-      await using world = await manyWorld(service);
+      const { world } = await listWorld(() => ({ status: 401, body: { error: 'expired' } }));
 
       const { exitCode, stdout } = await world.run(create(world.file('a.csv', titles(3)), '-o', format));
 
@@ -189,13 +185,12 @@ describe('stdout is empty', () => {
 
 describe('the summary', () => {
   test('has every count, the time, the retries, and the failures by sort', async () => {
-    await using service = await listService(({ title, nth }) => {
+    const { world } = await listWorld(({ title, nth }) => {
       if (nth <= 4) return { status: 429, headers: { 'retry-after': '2' } };
       if (title === 't3' || title === 't4')
         return { status: 400, body: { error: { code: 'badField', message: 'no' } } };
       return title === 't5' ? { status: 502 } : undefined;
     });
-    await using world = await manyWorld(service);
 
     const { exitCode, stderr } = await world.run(create(world.file('a.csv', titles(1006)), '-o', 'none'));
 
@@ -208,8 +203,7 @@ describe('the summary', () => {
   });
 
   test('names what is remaining', async () => {
-    await using service = await listService(() => ({ status: 400, body: { error: 'no' } }));
-    await using world = await manyWorld(service);
+    const { world } = await listWorld(() => ({ status: 400, body: { error: 'no' } }));
     const file = world.file('a.csv', titles(5));
 
     const { exitCode, stderr } = await world.run(create(file, '-o', 'none', '--fail-fast', '--concurrency', '1'));
@@ -244,8 +238,7 @@ describe('the summary', () => {
 });
 
 test('O01: what a service says, and what a file holds, drives no terminal', async () => {
-  await using service = await listService(() => ({ status: 400, body: { error: 'no\u001b[31m\u202e\u009b2J' } }));
-  await using world = await manyWorld(service);
+  const { world } = await listWorld(() => ({ status: 400, body: { error: 'no\u001b[31m\u202e\u009b2J' } }));
   const file = world.file('a.csv', 'Title\n\u001b]0;x\u0007\n');
 
   for (const format of ['pretty', 'csv', 'jsonl']) {

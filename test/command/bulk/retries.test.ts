@@ -1,15 +1,14 @@
 /** When a row is sent again, and what counts against it (N24 to N41). */
 import { describe, expect } from 'vitest';
 import { create, jsonLines, manyWorld, titles } from './bulk-world.ts';
-import { test } from './fixtures.ts';
+import { listWorld, test } from './fixtures.ts';
 import { type ListRequest, listService, type Script } from './list-service.ts';
 
 describe('being throttled', () => {
   test('pauses all rows, and counts against none: ten times 429 with --retries 1 still ends in 0', async () => {
-    await using service = await listService(({ nth }) =>
+    const { service, world } = await listWorld(({ nth }) =>
       nth <= 10 ? { status: 429, headers: { 'retry-after': '3' } } : undefined,
     );
-    await using world = await manyWorld(service);
     const file = world.file('a.csv', titles(40));
 
     const { exitCode, stderr } = await world.run(create(file, '--retries', '1'));
@@ -21,12 +20,11 @@ describe('being throttled', () => {
 
   test('the same row ten times: --retries 1 does not burn it', async () => {
     let left = 10;
-    await using service = await listService(({ title }) => {
+    const { service, world } = await listWorld(({ title }) => {
       if (title !== 't2' || left === 0) return undefined;
       left -= 1;
       return { status: 429 };
     });
-    await using world = await manyWorld(service);
     const words = create(world.file('a.csv', titles(3)), '--retries', '1', '--concurrency', '1');
 
     const { exitCode } = await world.run(words);
@@ -46,12 +44,11 @@ describe('being throttled', () => {
     async ({ status, value, atLeastMs }) => {
       const seen: { readonly atMs: number; readonly isThrottled: boolean }[] = [];
       const clock = { ms: () => 0 };
-      await using service = await listService(({ nth }) => {
+      const { service, world } = await listWorld(({ nth }) => {
         const isThrottled = nth === 20;
         seen.push({ atMs: clock.ms(), isThrottled });
         return isThrottled ? { status, headers: { 'retry-after': value } } : undefined;
       });
-      await using world = await manyWorld(service);
       const { main } = await import('../../../src/main.ts');
       const { testHost } = await import('../../support/test-host.ts');
       const host = testHost({ cwd: world.path, env: world.env });
@@ -71,7 +68,7 @@ describe('being throttled', () => {
     const after: number[] = [];
     const clock = { ms: () => 0 };
     let throttledAtMs = 0;
-    await using service = await listService(({ nth }) => {
+    const { service, world } = await listWorld(({ nth }) => {
       if (nth === 60) {
         throttledAtMs = clock.ms();
         return { status: 429, headers: { 'retry-after': '30' } };
@@ -79,7 +76,6 @@ describe('being throttled', () => {
       if (nth > 60) after.push(clock.ms() - throttledAtMs);
       return undefined;
     });
-    await using world = await manyWorld(service);
     const { main } = await import('../../../src/main.ts');
     const { testHost } = await import('../../support/test-host.ts');
     const host = testHost({ cwd: world.path, env: world.env });
@@ -96,10 +92,9 @@ describe('being throttled', () => {
   test.each(['86400', '1000000000', 'Fri, 31 Dec 9999 23:59:59 GMT'])(
     'N29: Retry-After %s is longer than --max-wait: 6, the wait is named, the rest remaining',
     async (value) => {
-      await using service = await listService(({ nth }) =>
+      const { service, world } = await listWorld(({ nth }) =>
         nth > 10 ? { status: 429, headers: { 'retry-after': value } } : undefined,
       );
-      await using world = await manyWorld(service);
 
       const { exitCode, stderr } = await world.run(create(world.file('a.csv', titles(50)), '-o', 'none'));
 
@@ -144,8 +139,7 @@ describe('a create', () => {
   ])(
     '$id: answered $answer is in doubt after one request, with its key; the others are done: 8',
     async ({ answer }) => {
-      await using service = await listService(({ title }) => (title === 't3' ? answer : undefined));
-      await using world = await manyWorld(service);
+      const { service, world } = await listWorld(({ title }) => (title === 't3' ? answer : undefined));
 
       const { exitCode, stdout } = await world.run(create(world.file('a.csv', titles(5)), '--concurrency', '1'));
 
@@ -167,12 +161,11 @@ describe('a create', () => {
     '$id: with an honored key it is sent again after $answer, with the same key and body: one item',
     async ({ answer }) => {
       let left = 2;
-      await using service = await listService(({ title }) => {
+      const { service, world } = await listWorld(({ title }) => {
         if (title !== 't3' || left === 0) return undefined;
         left -= 1;
         return answer;
       }, true);
-      await using world = await manyWorld(service);
 
       const { exitCode } = await world.run(create(world.file('a.csv', titles(5)), '--idempotency', 'honored'));
 
@@ -183,11 +176,10 @@ describe('a create', () => {
   );
 
   test('N24: 409 to a keyed create that may be under way is waited for, and is never a failure', async () => {
-    await using service = await listService(({ title, nth }) => {
+    const { service, world } = await listWorld(({ title, nth }) => {
       if (title !== 't2') return undefined;
       return nth === 2 ? { status: 0, cut: true, applies: true } : { status: 409, body: { error: 'still running' } };
     }, true);
-    await using world = await manyWorld(service);
     const words = create(world.file('a.csv', titles(3)), '--idempotency', 'honored', '--concurrency', '1');
 
     const { exitCode, stdout } = await world.run(words);
@@ -198,11 +190,7 @@ describe('a create', () => {
   });
 
   test('a first 409 is a conflict like any other', async () => {
-    await using service = await listService(
-      ({ title }) => (title === 't2' ? { status: 409, body: {} } : undefined),
-      true,
-    );
-    await using world = await manyWorld(service);
+    const { world } = await listWorld({ t2: { status: 409, body: {} } }, true);
 
     const { exitCode, stdout } = await world.run(create(world.file('a.csv', titles(3)), '--idempotency', 'honored'));
 
@@ -225,8 +213,7 @@ describe('update, delete and get', () => {
     ['get', 504],
   ] as const)('N31: %s is sent again after %i, until it is done', async (verb, status) => {
     const seen = new Map<string, number>();
-    await using service = await listService((request) => failTwice(request, seen, { status }));
-    await using world = await manyWorld(service);
+    const { world } = await listWorld((request) => failTwice(request, seen, { status }));
 
     const { exitCode } = await world.run([...words[verb], '--from', world.file('ids.txt', '1\n2\n3\n')]);
 
@@ -241,10 +228,9 @@ describe('update, delete and get', () => {
   ] as const)(
     'N31: %s that is answered 500 every time: %i for that row after five requests, the others done',
     async (verb, exit, word) => {
-      await using service = await listService(({ id }) =>
+      const { service, world } = await listWorld(({ id }) =>
         id === '2' ? { status: 500 } : { status: 200, body: { id, fields: {} } },
       );
-      await using world = await manyWorld(service);
       const file = world.file('ids.txt', '1\n2\n3\n');
 
       const { exitCode, stdout } = await world.run([...words[verb], '--from', file, '--concurrency', '1']);
@@ -269,10 +255,9 @@ describe('update, delete and get', () => {
   });
 
   test('--retries 0 sends nothing again', async () => {
-    await using service = await listService(({ id }) =>
+    const { service, world } = await listWorld(({ id }) =>
       id === '2' ? { status: 500 } : { status: 200, body: { id, fields: {} } },
     );
-    await using world = await manyWorld(service);
     const file = world.file('ids.txt', '1\n2\n');
 
     const { exitCode } = await world.run([...words.update, '--from', file, '--retries', '0', '--concurrency', '1']);

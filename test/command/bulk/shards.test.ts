@@ -1,8 +1,7 @@
 /** `--shard I/N`: jobs side by side. */
 import { describe, expect } from 'vitest';
-import { create, jsonLines, manyWorld, numbered, titles } from './bulk-world.ts';
-import { test } from './fixtures.ts';
-import { listService } from './list-service.ts';
+import { create, jsonLines, numbered, titles } from './bulk-world.ts';
+import { listWorld, test } from './fixtures.ts';
 
 describe('--shard', () => {
   test('assigns every row to exactly one shard, each with a separate run', async ({ service, world }) => {
@@ -21,8 +20,9 @@ describe('--shard', () => {
 
   test('each share is resumed by itself', async () => {
     let isExpired = true;
-    await using service = await listService(({ title }) => (title === 't5' && isExpired ? { status: 401 } : undefined));
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld(({ title }) =>
+      title === 't5' && isExpired ? { status: 401 } : undefined,
+    );
     const words = create(world.file('a.csv', titles(9)), '--concurrency', '1', '--shard');
 
     const first = [await world.run([...words, '1/2']), await world.run([...words, '2/2'])];

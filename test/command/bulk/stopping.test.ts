@@ -5,7 +5,7 @@ import type { Output } from '../../../src/core/host.ts';
 import { main } from '../../../src/main.ts';
 import { testHost } from '../../support/test-host.ts';
 import { create, jsonLines, type ManyWorld, manyWorld, titles } from './bulk-world.ts';
-import { test } from './fixtures.ts';
+import { listWorld, test } from './fixtures.ts';
 import { type ListRequest, listService } from './list-service.ts';
 
 describe('a stop', () => {
@@ -17,11 +17,10 @@ describe('a stop', () => {
     'P01, P02: $signal: sends no new row, waits for pending ones, and prints how to resume: $exit',
     async ({ signal, exit }) => {
       const stopping = new AbortController();
-      await using service = await listService(({ nth }) => {
+      const { service, world } = await listWorld(({ nth }) => {
         if (nth === 20) stopping.abort(new Stopped(signal));
         return undefined;
       });
-      await using world = await manyWorld(service);
       const words = create(world.file('a.csv', titles(200)), '-o', 'none');
 
       const stopped = await stoppable(world, words, { signal: stopping.signal });
@@ -39,13 +38,12 @@ describe('a stop', () => {
 
   test('P01: a second one does not wait: what was under way is in doubt, 130', async () => {
     const [stopping, forceStopping] = [new AbortController(), new AbortController()];
-    await using service = await listService(({ nth }) => {
+    const { service, world } = await listWorld(({ nth }) => {
       if (nth < 5) return undefined;
       if (nth === 5) stopping.abort(new Stopped('SIGINT'));
       setTimeout(() => forceStopping.abort(new Stopped('SIGINT')), 50);
       return { status: 0, silent: true };
     });
-    await using world = await manyWorld(service);
     const words = create(world.file('a.csv', titles(50)), '-o', 'none');
 
     const { exitCode, stderr } = await stoppable(world, words, {
@@ -71,12 +69,11 @@ describe('a stop', () => {
 
   test('in a pause ends it at once: rows that wait for their turn are remaining', async () => {
     const stopping = new AbortController();
-    await using service = await listService(({ nth }) => {
+    const { service, world } = await listWorld(({ nth }) => {
       if (nth < 10) return undefined;
       if (nth === 12) setTimeout(() => stopping.abort(new Stopped('SIGINT')), 20);
       return { status: 429, headers: { 'retry-after': '600' } };
     });
-    await using world = await manyWorld(service);
     const words = create(world.file('a.csv', titles(50)), '-o', 'none', '--concurrency', '1');
     const made = testHost({ cwd: world.path, env: world.env, signal: stopping.signal });
     // A clock whose long waits last until they are aborted.
@@ -93,12 +90,11 @@ describe('a stop', () => {
 
   test('of a read waits for nothing', async () => {
     const stopping = new AbortController();
-    await using service = await listService(({ nth, id }) => {
+    const { world } = await listWorld(({ nth, id }) => {
       if (nth <= 3) return { status: 200, body: { id, fields: {} } };
       stopping.abort(new Stopped('SIGINT'));
       return { status: 0, silent: true };
     });
-    await using world = await manyWorld(service);
     const ids = world.file('ids.txt', Array.from({ length: 40 }, (_, index) => `${index}`).join('\n'));
 
     const { exitCode, stdout } = await world.run(['items', 'get', '--from', ids, '--concurrency', '1'], {

@@ -1,9 +1,8 @@
 /** The four verbs over the rows of files of every format. */
 import { gzipSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
-import { create, jsonLines, manyWorld } from './bulk-world.ts';
-import { test } from './fixtures.ts';
-import { listService } from './list-service.ts';
+import { create, jsonLines } from './bulk-world.ts';
+import { listWorld, test } from './fixtures.ts';
 
 const created = [
   { Title: 't1', Note: 'a,b' },
@@ -118,8 +117,7 @@ describe('update, delete and get', () => {
   ] as const;
 
   test.each(formats)('get reads the items that $name names, in its order', async ({ name, content }) => {
-    await using service = await listWithItems();
-    await using world = await manyWorld(service);
+    const { world } = await listWithItems();
 
     const { exitCode, stdout } = await world.run(['items', 'get', '--from', world.file(name, content)]);
 
@@ -128,8 +126,7 @@ describe('update, delete and get', () => {
   });
 
   test.each(formats)('delete removes the items that $name names', async ({ name, content }) => {
-    await using service = await listWithItems();
-    await using world = await manyWorld(service);
+    const { service, world } = await listWithItems();
 
     const { exitCode, stdout } = await world.run(['items', 'delete', '--from', world.file(name, content), '--yes']);
 
@@ -142,8 +139,7 @@ describe('update, delete and get', () => {
   });
 
   test('update sets what the columns say, and -f and --unset in every row', async () => {
-    await using service = await listWithItems();
-    await using world = await manyWorld(service);
+    const { service, world } = await listWithItems();
     const file = world.file('a.csv', 'id,Title,Note\n1,uno,x\n2,,y\n');
 
     const { exitCode } = await world.run(['items', 'update', '--from', file, '-f', 'Status=Done', '--unset', 'Note']);
@@ -156,8 +152,7 @@ describe('update, delete and get', () => {
   });
 
   test('update takes plain ids where -f says what to set', async () => {
-    await using service = await listWithItems();
-    await using world = await manyWorld(service);
+    const { service, world } = await listWithItems();
     const ids = world.file('ids.txt', '1\n2\n');
 
     const without = await world.run(['items', 'update', '--from', ids]);
@@ -171,8 +166,7 @@ describe('update, delete and get', () => {
   });
 
   test('--id-column names where the id is', async () => {
-    await using service = await listWithItems();
-    await using world = await manyWorld(service);
+    const { service, world } = await listWithItems();
     const file = world.file('a.csv', 'Key,Title\n1,uno\n');
 
     const wrong = await world.run(['items', 'update', '--from', file]);
@@ -183,8 +177,7 @@ describe('update, delete and get', () => {
   });
 
   test('delete --ignore-missing counts an item that is not there as deleted; without it the row has failed', async () => {
-    await using service = await listWithItems();
-    await using world = await manyWorld(service);
+    const { world } = await listWithItems();
     const ids = world.file('ids.txt', '1\n99\n2\n');
 
     const strict = await world.run(['items', 'delete', '--from', ids, '--yes']);
@@ -203,8 +196,7 @@ describe('update, delete and get', () => {
   });
 
   test('I01, I02: an id that is invalid in a path is an invalid row; any other is one segment', async () => {
-    await using service = await listService(({ id }) => ({ status: 200, body: { id, fields: {} } }));
-    await using world = await manyWorld(service);
+    const { service, world } = await listWorld(({ id }) => ({ status: 200, body: { id, fields: {} } }));
     const bad = ['.', '..', 'a\u0007b', 'x'.repeat(1025)];
     const good = ['a/b', 'a?b', 'a#b', 'é', 'a b', '%2e%2e', 'a,b', '😀', 'a\\b', '-17'];
 
@@ -237,15 +229,9 @@ test('ids and --from together, and neither, are wrong usage', async ({ service, 
 });
 
 async function listWithItems() {
-  const service = await listService();
-  for (const [id, Title] of [
-    ['1', 'one'],
-    ['2', 'two'],
-    ['3', 'three'],
-  ] as const) {
-    service.items.set(id, { Title });
-  }
-  return service;
+  const made = await listWorld();
+  for (const [id, Title] of ['one', 'two', 'three'].entries()) made.service.items.set(`${id + 1}`, { Title });
+  return made;
 }
 
 test.for([
