@@ -78,10 +78,7 @@ describe('an invalid row in the middle', () => {
     },
   );
 
-  test('--skip-invalid --resume skips the invalid row again, and sends nothing; fixed, it is sent', async ({
-    service,
-    world,
-  }) => {
+  test('--skip-invalid --resume skips the invalid row again; fixed, it is sent', async ({ service, world }) => {
     const words = create(world.file('a.csv', 'Title,Note\nt1,a\nt2\nt3,c\n'), '--skip-invalid');
 
     await world.run(words);
@@ -128,10 +125,7 @@ describe('what makes the whole file unusable', () => {
     for (const text of says) expect(stderr).toContain(text);
   });
 
-  test('stdin requires --input-format if its first character does not identify the format', async ({
-    service,
-    world,
-  }) => {
+  test('stdin requires --input-format if its first character names no format', async ({ service, world }) => {
     const { exitCode, stderr } = await world.run(create('-'), { stdin: titles(2) });
 
     expect([exitCode, service.requests.length]).toEqual([2, 0]);

@@ -34,16 +34,14 @@ describe.each([
   ['every row in doubt', () => true],
 ])('D4: %s', (_, isDoubtful) => {
   test.each(clocks)('where $what: sent again $isSent', async ({ service: hours, first = 0, second, isSent }) => {
-    let isLost = true;
-    const { service, world } = await listWorld(
-      ({ title, method }) =>
-        method === 'POST' && isLost && isDoubtful(title) ? { status: 500, applies: true } : undefined,
+    const { service, world, mend } = await listWorld(
+      ({ title, method }) => (method === 'POST' && isDoubtful(title) ? { status: 500, applies: true } : undefined),
       true,
     );
     const words = create(world.file('a.csv', titles(4)), '--idempotency', 'honored', '--retries', '0');
     service.time = hours === 'none' ? 'none' : () => start;
     const lost = await world.run(words, { now: () => start + first * hour });
-    isLost = false;
+    mend();
     if (hours !== 'none') service.time = () => start + hours * hour;
 
     const resumed = await world.run([...words, '--resume'], { now: () => start + second * hour });

@@ -28,9 +28,8 @@ describe('delete --from', () => {
     { typed: '\u0003', exit: 130, sent: 0 },
     { typed: '\u0004', exit: 2, sent: 0 },
   ])('asks on a terminal, with the count and the list: $typed', async ({ typed, exit, sent }) => {
-    await using service = await listService();
+    const { service, world } = await listWorld();
     for (const id of ['1', '2', '3']) service.items.set(id, {});
-    await using world = await manyWorld(service);
 
     const { exitCode, asked } = await answering(
       world,
@@ -50,9 +49,8 @@ describe('delete --from', () => {
     { max: '3', more: ['--dry-run'], exit: 0, sent: 0 },
     { max: '2', more: ['--dry-run'], exit: 2, sent: 0 },
   ])('of 3 items with --max-delete $max $more is $exit: $sent are sent', async ({ max, more, exit, sent }) => {
-    await using service = await listService();
+    const { service, world } = await listWorld();
     for (const id of ['1', '2', '3']) service.items.set(id, {});
-    await using world = await manyWorld(service);
     const words = ['items', 'delete', '--from', world.file('ids.txt', ids), '--yes', '--max-delete', max, ...more];
 
     const { exitCode } = await world.run(words);
@@ -61,9 +59,8 @@ describe('delete --from', () => {
   });
 
   test('a "no" leaves nothing behind: the same command may be typed again', async () => {
-    await using service = await listService();
+    const { service, world } = await listWorld();
     for (const id of ['1', '2', '3']) service.items.set(id, {});
-    await using world = await manyWorld(service);
     const words = ['items', 'delete', '--from', world.file('ids.txt', ids)];
 
     await answering(world, words, 'n\n');
@@ -133,9 +130,8 @@ describe('a protected profile', () => {
   });
 
   test('does not apply to reads', async () => {
-    await using service = await listService(({ id }) => ({ status: 200, body: { id, fields: {} } }));
+    const { service, world } = await listWorld(({ id }) => ({ status: 200, body: { id, fields: {} } }));
     await using settings = await settingsDirectory(keptFor(service, { protected: true }));
-    await using world = await manyWorld(service);
     const env = { ...settings.env, LISTCTL_BASE_URL: '', LISTCTL_TOKEN: '', LISTCTL_SITE: '', LISTCTL_LIST: '' };
 
     const { exitCode } = await world.run(['items', 'get', '--from', world.file('ids.txt', ids)], { env });
@@ -145,10 +141,7 @@ describe('a protected profile', () => {
 });
 
 describe('--dry-run', () => {
-  test('shows every request as jsonl, sends nothing, records nothing, needs no --yes and no token', async ({
-    service,
-    world,
-  }) => {
+  test('shows every request, sends and records nothing, needs no --yes and no token', async ({ service, world }) => {
     const file = world.file('ids.txt', ids);
 
     const { exitCode, stdout, stderr } = await world.run(['items', 'delete', '--from', file, '--dry-run'], {

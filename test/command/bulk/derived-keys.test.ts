@@ -104,10 +104,7 @@ test.for([
   expect(stderr).toContain(says);
 });
 
-test('column:row is the column of that name; the type in a header is not part of its name', async ({
-  service,
-  world,
-}) => {
+test('column:row is the column of that name; a type is not part of a name', async ({ service, world }) => {
   const file = world.file('a.csv', 'row:number,Title\n1,t1\n1,t2\n');
 
   const twin = await world.run(create(file, '--idempotency-key-from', 'column:row'));

@@ -23,13 +23,19 @@ export const test = base.extend<{ service: ListService; world: ManyWorld }>({
 export async function listWorld(
   script: Script | Readonly<Record<string, ReturnType<Script>>> = {},
   honorsKeys = false,
-): Promise<{ readonly service: ListService; readonly world: ManyWorld }> {
-  const answer: Script = typeof script === 'function' ? script : ({ title = '' }) => script[title];
+) {
+  let isMended = false;
+  const scripted: Script = typeof script === 'function' ? script : ({ title = '' }) => script[title];
+  const answer: Script = (request) => (isMended ? undefined : scripted(request));
   const service = await listService(answer, honorsKeys);
   const world = await manyWorld(service);
   onTestFinished(async () => {
     await world[Symbol.asyncDispose]();
     await service[Symbol.asyncDispose]();
   });
-  return { service, world };
+  /** From now on the list gives its own answers. */
+  const mend = () => {
+    isMended = true;
+  };
+  return { service, world, mend };
 }

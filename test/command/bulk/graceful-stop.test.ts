@@ -42,15 +42,13 @@ describe('N21: 401 stops the run at once', () => {
   });
 
   test('in the middle: what was done stays done, what was under way is remaining', async () => {
-    let isExpired = false;
-    const { service, world } = await listWorld(({ nth }) => {
-      isExpired ||= nth === 20;
-      return isExpired ? { status: 401, body: { error: 'expired' } } : undefined;
-    });
+    const { service, world, mend } = await listWorld(({ nth }) =>
+      nth >= 20 ? { status: 401, body: { error: 'expired' } } : undefined,
+    );
     const words = create(world.file('a.csv', titles(60)));
 
     const stopped = await world.run(words);
-    isExpired = false;
+    mend();
     const resumed = await world.run([...words, '--resume']);
 
     expect([stopped.exitCode, resumed.exitCode]).toEqual([3, 0]);
@@ -188,16 +186,12 @@ describe('N15: an HTML page stops the run', () => {
   });
 
   test('in the middle too, and --resume sends what was never sent', async () => {
-    let isCaptive = false;
-    const { service, world } = await listWorld(({ nth }) => {
-      isCaptive ||= nth === 100;
-      return isCaptive ? { status: 201, ...html } : undefined;
-    });
+    const { service, world, mend } = await listWorld(({ nth }) => (nth >= 100 ? { status: 201, ...html } : undefined));
     const words = create(world.file('a.csv', titles(300)), '-o', 'none');
 
     const stopped = await world.run(words);
     const { inDoubt } = endOf(world);
-    isCaptive = false;
+    mend();
     const resumed = await world.run([...words, '--resume']);
 
     expect([stopped.exitCode, resumed.exitCode]).toEqual([8, 8]);

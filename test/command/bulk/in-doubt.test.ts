@@ -4,22 +4,19 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { encodeLine } from '../../../src/bulk/journal-format.ts';
 import { Stopped } from '../../../src/core/errors.ts';
-import { create, jsonLines, type ManyWorld, manyWorld, titles } from './bulk-world.ts';
+import { create, jsonLines, type ManyWorld, titles } from './bulk-world.ts';
 import { listWorld } from './fixtures.ts';
-import { listService, type Script } from './list-service.ts';
+import type { Script } from './list-service.ts';
 
 describe('rows in doubt', () => {
   const doubtful: Script = ({ title, nth }) => (title === 't3' && nth < 6 ? { status: 500 } : undefined);
 
   test('are held by default: named, not sent, 8; the others are sent', async () => {
-    let isExpired = true;
-    const { service, world } = await listWorld((request) =>
-      request.title === 't4' && isExpired ? { status: 401 } : doubtful(request),
-    );
+    const { service, world, mend } = await listWorld({ t3: { status: 500 }, t4: { status: 401 } });
     const words = create(world.file('a.csv', titles(5)));
 
     await world.run([...words, '--concurrency', '1']);
-    isExpired = false;
+    mend();
     const held = await world.run([...words, '--resume']);
 
     expect(held.exitCode).toBe(8);
@@ -64,15 +61,11 @@ describe('rows in doubt', () => {
   });
 
   test('with an honored key they are sent again by themselves: one item', async () => {
-    let isLost = true;
-    const { service, world } = await listWorld(
-      ({ title }) => (title === 't3' && isLost ? { status: 500, applies: true } : undefined),
-      true,
-    );
+    const { service, world, mend } = await listWorld({ t3: { status: 500, applies: true } }, true);
     const words = create(world.file('a.csv', titles(5)), '--idempotency', 'honored', '--retries', '0');
 
     const first = await world.run(words);
-    isLost = false;
+    mend();
     const second = await world.run([...words, '--resume']);
 
     expect([first.exitCode, second.exitCode, service.items.size]).toEqual([8, 0, 5]);
@@ -107,17 +100,15 @@ describe('rows in doubt', () => {
   });
 
   test('of a delete that was done after all, 404 means done', async () => {
-    let isWell = false;
-    await using service = await listService(({ id }) =>
-      id === '2' && !isWell ? { status: 0, cut: true, applies: true } : undefined,
+    const { service, world, mend } = await listWorld(({ id }) =>
+      id === '2' ? { status: 0, cut: true, applies: true } : undefined,
     );
     for (const id of ['1', '2', '3']) service.items.set(id, {});
-    await using world = await manyWorld(service);
     const file = world.file('ids.txt', '1\n2\n3\n');
     const words = ['items', 'delete', '--yes', '--from', file, '--retries', '0', '--concurrency', '1'];
 
     const first = await world.run(words);
-    isWell = true;
+    mend();
     const second = await world.run([...words, '--resume']);
 
     expect([first.exitCode, second.exitCode, service.items.size]).toEqual([8, 0, 0]);
@@ -154,14 +145,10 @@ describe('rows in doubt', () => {
 
 describe('rows that are reported without being sent', () => {
   test('a held row first, and one request at a time: the run ends', async () => {
-    let isExpired = true;
-    const { world } = await listWorld(({ title }) => {
-      if (title === 't2') return { status: 500 };
-      return title === 't3' && isExpired ? { status: 401 } : undefined;
-    });
+    const { world, mend } = await listWorld({ t2: { status: 500 }, t3: { status: 401 } });
     const words = create(world.file('a.csv', titles(4)), '--concurrency', '1');
     await world.run(words);
-    isExpired = false;
+    mend();
 
     expect(await ended(world, [...words, '--resume'])).toBe(8);
   });

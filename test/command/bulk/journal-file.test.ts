@@ -4,22 +4,18 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { create, jsonLines, titles } from './bulk-world.ts';
 import { listWorld, test } from './fixtures.ts';
-import type { Script } from './list-service.ts';
 
-/** Row 3 is refused until the list is fixed. */
-function refusing(list: { isMended: boolean }): Script {
-  return ({ title }) => (title === 't3' && !list.isMended ? { status: 400, body: { error: 'no' } } : undefined);
-}
+/** Row 3 is refused until the list is mended. */
+const refusing = { t3: { status: 400, body: { error: 'no' } } };
 
 describe('--journal FILE', () => {
   test('records the run there, in a file of its owner alone, and nothing in the state directory', async () => {
-    const list = { isMended: false };
-    const { world } = await listWorld(refusing(list));
+    const { world, mend } = await listWorld(refusing);
     const journal = join(world.path, 'runs of mine', 'a.journal');
     const words = create(world.file('a.csv', titles(5)), '--journal', 'runs of mine/a.journal');
 
     const first = await world.run(words);
-    list.isMended = true;
+    mend();
     const second = await world.run([...words, '--resume']);
     const third = await world.run([...words, '--resume']);
 
@@ -35,21 +31,17 @@ describe('--journal FILE', () => {
   });
 
   test('identifies the run by its name: a retried job finds the journal wherever the input is', async () => {
-    const list = { isMended: false };
-    const { world } = await listWorld(refusing(list));
+    const { world, mend } = await listWorld(refusing);
     const journal = ['--journal', join(world.path, 'j')];
 
     await world.run(create(world.file('a.csv', titles(5)), ...journal));
-    list.isMended = true;
+    mend();
     const { exitCode, stdout } = await world.run(create(world.file('b.csv', titles(5)), ...journal, '--resume'));
 
     expect([exitCode, jsonLines(stdout).map(({ row }) => row)]).toEqual([0, [3]]);
   });
 
-  test('a whole run there is not begun again without --restart, since its record would be lost', async ({
-    service,
-    world,
-  }) => {
+  test('a whole run is not begun again without --restart, which replaces its record', async ({ service, world }) => {
     const words = create(world.file('a.csv', titles(3)), '--journal', join(world.path, 'j'));
 
     await world.run(words);

@@ -16,12 +16,10 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
 import { create, jsonLines, type ManyWorld as Many, manyWorld, numbered, titles } from './bulk-world.ts';
 import { listWorld, test } from './fixtures.ts';
-import { listService, type Script } from './list-service.ts';
+import { listService } from './list-service.ts';
 
-/** Row 3 is refused until the list is fixed. */
-function refusing(list: { isMended: boolean }): Script {
-  return ({ title }) => (title === 't3' && !list.isMended ? { status: 400, body: { error: 'no' } } : undefined);
-}
+/** Row 3 is refused until the list is mended. */
+const refusing = { t3: { status: 400, body: { error: 'no' } } };
 
 describe('a half-done input', () => {
   test.each([
@@ -64,10 +62,8 @@ describe('a half-done input', () => {
   });
 
   test('is another one for another verb, list, site, address and shard', async () => {
-    const list = { isMended: false };
-    await using service = await listService(refusing(list));
+    const { world } = await listWorld(refusing);
     await using other = await listService();
-    await using world = await manyWorld(service);
     const file = world.file('a.csv', titles(5));
     await world.run(create(file));
 
@@ -121,15 +117,14 @@ describe('the same rows by another name', () => {
   test.skipIf(process.platform === 'win32').each(otherNames)(
     '$what: the run is known',
     async ({ from, more = [], url }) => {
-      const list = { isMended: false };
-      const { service, world } = await listWorld(refusing(list));
+      const { service, world, mend } = await listWorld(refusing);
       await world.run(create(world.file('a.csv', titles(5))));
       const words = create(from(world), ...more);
       const named = { env: { LISTCTL_BASE_URL: url?.(service.url) ?? service.url } };
 
       const again = await world.run(words, named);
       const sent = service.requests.length;
-      list.isMended = true;
+      mend();
       // Nothing listens on [::1] here: that the run was found is what counts.
       const resumed = await world.run([...words, '--resume', '--retries', '0'], named);
 
@@ -183,14 +178,11 @@ describe('an input whose run did every row', () => {
 
 describe('--resume', () => {
   test('sends remaining and rejected rows; completed rows are neither sent nor reported', async () => {
-    const list = { isMended: false };
-    const { service, world } = await listWorld((request) =>
-      request.title === 't5' && !list.isMended ? { status: 401 } : refusing(list)(request),
-    );
+    const { service, world, mend } = await listWorld({ ...refusing, t5: { status: 401 } });
     const words = create(world.file('a.csv', titles(6)), '--concurrency', '1');
 
     const first = await world.run(words);
-    list.isMended = true;
+    mend();
     const second = await world.run([...words, '--resume']);
 
     expect([first.exitCode, second.exitCode]).toEqual([3, 0]);
@@ -249,9 +241,8 @@ describe('--resume', () => {
     { what: 'another shard', more: ['--shard', '1/2'], says: 'without --shard', advice: 'leave out --shard' },
     { what: 'a journal', more: ['--journal', 'j'], says: 'in the state directory', advice: 'leave out --journal' },
   ])('names the unfinished run of the same rows: $what', async ({ more, says, advice, isElsewhere }) => {
-    await using service = await listService(({ title }) => (title === 't3' ? { status: 400 } : undefined));
+    const { service, world } = await listWorld(({ title }) => (title === 't3' ? { status: 400 } : undefined));
     await using other = await listService();
-    await using world = await manyWorld(service);
     const file = world.file('a.csv', titles(5));
     await world.run(create(file));
     const env: Record<string, string> = isElsewhere ? { LISTCTL_BASE_URL: other.url } : {};
@@ -264,9 +255,8 @@ describe('--resume', () => {
   });
 
   test('names the profile of the unfinished run, which has its token', async () => {
-    await using service = await listService(({ title }) => (title === 't3' ? { status: 400 } : undefined));
+    const { service, world } = await listWorld(({ title }) => (title === 't3' ? { status: 400 } : undefined));
     await using other = await listService();
-    await using world = await manyWorld(service);
     const file = world.file('a.csv', titles(5));
     const env = { LISTCTL_CONFIG_DIR: join(world.path, 'config') };
     await world.run(['profile', 'set', 'slow', '--base-url', service.url], { env });
@@ -366,14 +356,13 @@ describe('--resume', () => {
   });
 
   test('of stdin is identified by its content', async () => {
-    const list = { isMended: false };
-    const { world } = await listWorld(refusing(list));
+    const { world, mend } = await listWorld(refusing);
     const words = create('-', '--input-format', 'csv');
 
     const first = await world.run(words, { stdin: titles(5) });
     const refused = await world.run(words, { stdin: titles(5) });
     const other = await world.run(words, { stdin: titles(2) });
-    list.isMended = true;
+    mend();
     const resumed = await world.run([...words, '--resume'], { stdin: titles(5) });
 
     expect([first, refused, other, resumed].map(({ exitCode }) => exitCode)).toEqual([9, 2, 0, 0]);

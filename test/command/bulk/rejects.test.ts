@@ -3,9 +3,8 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
-import { create, jsonLines, manyWorld, titles } from './bulk-world.ts';
+import { create, jsonLines, titles } from './bulk-world.ts';
 import { listWorld, test } from './fixtures.ts';
-import { listService } from './list-service.ts';
 
 /** Refuses what has not been fixed. */
 const picky = () =>
@@ -64,9 +63,8 @@ describe('--rejects', () => {
   });
 
   test('ids: the id, and what went wrong behind a tab', async () => {
-    await using service = await listService();
+    const { service, world } = await listWorld();
     service.items.set('1', {}).set('3', {});
-    await using world = await manyWorld(service);
     const ids = world.file('ids.txt', '1\n2\n3\n');
 
     const first = await world.run(['items', 'delete', '--yes', '--from', ids, '--rejects', join(world.path, 'r.txt')]);

@@ -1,8 +1,8 @@
 /** What a run prints: results in the order of the input, failures, and a summary. */
 import { describe, expect } from 'vitest';
-import { create, jsonLines, manyWorld, numbered, titles } from './bulk-world.ts';
+import { create, jsonLines, numbered, titles } from './bulk-world.ts';
 import { listWorld, test } from './fixtures.ts';
-import { type ListRequest, listService } from './list-service.ts';
+import type { ListRequest } from './list-service.ts';
 
 /** Row 3 is refused, row 5 in doubt, and the first answer comes last. */
 function mixed({ title }: ListRequest) {
@@ -121,9 +121,8 @@ describe('results come in the order of the input, whichever answer comes first',
 
 describe('get', () => {
   async function got(...more: readonly string[]) {
-    await using service = await listService();
+    const { service, world } = await listWorld();
     service.items.set('1', { Title: 'one', Count: 1 }).set('2', { Title: 'two', Count: 2 });
-    await using world = await manyWorld(service);
     const file = world.file('ids.txt', '2\n99\n1\n');
     return await world.run(['items', 'get', '--from', file, ...more], { env: { NO_COLOR: '1' } });
   }

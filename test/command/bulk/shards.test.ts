@@ -19,14 +19,11 @@ describe('--shard', () => {
   });
 
   test('each share is resumed by itself', async () => {
-    let isExpired = true;
-    const { service, world } = await listWorld(({ title }) =>
-      title === 't5' && isExpired ? { status: 401 } : undefined,
-    );
+    const { service, world, mend } = await listWorld({ t5: { status: 401 } });
     const words = create(world.file('a.csv', titles(9)), '--concurrency', '1', '--shard');
 
     const first = [await world.run([...words, '1/2']), await world.run([...words, '2/2'])];
-    isExpired = false;
+    mend();
     const second = [await world.run([...words, '1/2', '--resume']), await world.run([...words, '2/2', '--resume'])];
 
     expect(first.map(({ exitCode }) => exitCode)).toEqual([3, 0]);

@@ -77,10 +77,7 @@ describe('a create', () => {
     expect(keys.slice(2)).toEqual([undefined, undefined]);
   });
 
-  test('I07, N37: numbers keep their digits on their way from JSON, and from cells that are typed', async ({
-    service,
-    world,
-  }) => {
+  test('I07, N37: numbers keep their digits, from JSON and from typed cells', async ({ service, world }) => {
     await world.run(create(world.file('a.jsonl', '{"a":12345678901234567890,"b":1.0,"c":1e400,"d":-0}')));
     await world.run(create(world.file('a.csv', 'a:number,b\n12345678901234567890,1.0\n'), '--type', 'b=auto'));
 
