@@ -8,7 +8,7 @@ process.env['TZ'] = 'America/New_York';
 const units = [
   'api/{failure-scope,outcome,retry*,client*}',
   'apply/{plan,plan-file,state-file,recover}',
-  'bulk/{journal*,payload-hash,retry-decision,row-keys}',
+  'bulk/{journal*,keys,retry-decision}',
   'output/{failure,wrap}',
   '{item,json,text}',
 ] as const;

@@ -1,7 +1,7 @@
 /** Reading the lines of a journal, and refusing other files. */
 import { closeSync, openSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { encodeLine, type JournalGroup } from '../../../src/bulk/journal-format.ts';
 import {
   beginsAsJournal,
@@ -12,7 +12,7 @@ import {
   readHeader,
   readLastGroup,
 } from '../../../src/bulk/journal-lines.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { test } from '../../support/test-in-directory.ts';
 import { sampleHeader, sampleSession } from './journal-samples.ts';
 
 const path = '/runs/a.journal';
@@ -109,8 +109,7 @@ describe('the first line', () => {
     );
   });
 
-  test('that cannot be read is reported with the path', async () => {
-    await using directory = await temporaryDirectory();
+  test('that cannot be read is reported with the path', async ({ directory }) => {
     const file = join(directory.path, 'a.journal');
     writeFileSync(file, head);
 
@@ -138,8 +137,7 @@ describe('whether a file begins as a journal', () => {
   });
 });
 
-test('a journal that was removed or replaced during its run is not at its path any more', async () => {
-  await using directory = await temporaryDirectory();
+test('a journal that was removed or replaced during its run is not at its path any more', async ({ directory }) => {
   const [file, moved] = [join(directory.path, 'a.journal'), join(directory.path, 'b.journal')];
   writeFileSync(file, head);
   const descriptor = openSync(file, 'r');
@@ -155,8 +153,7 @@ test('a journal that was removed or replaced during its run is not at its path a
   expect(lostJournal(file).details.hint).toContain('no further row is sent');
 });
 
-test('the file system says when a file was written, and that it cannot be synced', async () => {
-  await using directory = await temporaryDirectory();
+test('the file system says when a file was written, and that it cannot be synced', async ({ directory }) => {
   const file = join(directory.path, 'a.journal');
   writeFileSync(file, head);
   utimesSync(file, 1000, 2000);

@@ -6,7 +6,7 @@ import { type Replay, readJournal } from '../../../src/bulk/journal-read.ts';
 import { Failure } from '../../../src/core/errors.ts';
 import { powerLossDisk } from '../../support/power-loss.ts';
 import { seededRandom } from '../../support/seeded-random.ts';
-import { intentOf, sampleHeader, sampleSession } from './journal-samples.ts';
+import { intentOf, readBegun, sampleHeader, sampleSession } from './journal-samples.ts';
 
 const path = '/runs/a.journal';
 
@@ -26,8 +26,7 @@ describe('P07: after a power cut at any moment', () => {
       const first = createJournal(path, sampleHeader(20), sampleSession({ limit: 1 }), disk.io);
       first.write([intentOf(1, 1), intentOf(2, 2)], 1);
       await first.sync();
-      const replay = await readJournal(path, { boot: 'here', io });
-      if (replay === undefined) throw new Error('it was begun');
+      const replay = await readBegun(path, io);
       // Row 2 was not sent: the second session reports that to its user.
       expect([...replay.doubts()]).toEqual([1]);
       reopenJournal(path, replay, sampleSession(), io);

@@ -1,7 +1,7 @@
 /** What is read from a journal, whole, torn or damaged. */
 
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { reopenJournal } from '../../../src/bulk/journal.ts';
 import { encodeLine, type JournalRecord, type SessionStart } from '../../../src/bulk/journal-format.ts';
 import { fileIo, type JournalIo } from '../../../src/bulk/journal-lines.ts';
@@ -9,7 +9,7 @@ import { doneRow, journalRecords, type Replay, readJournal } from '../../../src/
 import { IdSet } from '../../../src/bulk/keys.ts';
 import { Failure } from '../../../src/core/errors.ts';
 import { powerLossDisk } from '../../support/power-loss.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { test } from '../../support/test-in-directory.ts';
 import {
   doneOf,
   hashFor,
@@ -421,9 +421,7 @@ test('any bytes are a journal, or a failure that can be acted on', async () => {
   );
 });
 
-test('a file that cannot be read is reported with its path', async () => {
-  await using directory = await temporaryDirectory();
-
+test('a file that cannot be read is reported with its path', async ({ directory }) => {
   await expect(readJournal(directory.path, { boot })).rejects.toMatchObject({
     kind: 'local-file',
     message: `cannot read ${directory.path}: it is a directory`,

@@ -1,7 +1,8 @@
 /** Journals to test with. */
 import { createJournal, type NewHeader } from '../../../src/bulk/journal.ts';
 import type { JournalRecord, RunTotals, SessionStart } from '../../../src/bulk/journal-format.ts';
-import type { JournalIo } from '../../../src/bulk/journal-lines.ts';
+import { fileIo, type JournalIo } from '../../../src/bulk/journal-lines.ts';
+import { type Replay, readJournal } from '../../../src/bulk/journal-read.ts';
 
 /** A header for a run with the given number of rows. */
 export function sampleHeader(rows: number, more: Partial<NewHeader> = {}): NewHeader {
@@ -63,4 +64,11 @@ export async function writeSample(
   const journal = createJournal(path, header, session, io);
   for (const [index, records] of groups.entries()) journal.write(records, index + 1);
   await journal.close();
+}
+
+/** What a journal says on the boot `here`. */
+export async function readBegun(path: string, io: JournalIo = fileIo): Promise<Replay> {
+  const replay = await readJournal(path, { boot: 'here', io });
+  if (replay === undefined) throw new Error('it was begun');
+  return replay;
 }

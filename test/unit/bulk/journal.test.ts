@@ -1,22 +1,23 @@
 /** How a journal is written. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { createJournal, reopenJournal } from '../../../src/bulk/journal.ts';
 import { encodeLine } from '../../../src/bulk/journal-format.ts';
 import { fileIo, type JournalIo } from '../../../src/bulk/journal-lines.ts';
 import { readJournal } from '../../../src/bulk/journal-read.ts';
 import { powerLossDisk } from '../../support/power-loss.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { doneOf, intentOf, sampleHeader, sampleSession, writeSample } from './journal-samples.ts';
+import { test } from '../../support/test-in-directory.ts';
+import { doneOf, intentOf, readBegun, sampleHeader, sampleSession, writeSample } from './journal-samples.ts';
 
 const path = '/runs/a.journal';
 const header = sampleHeader(20);
 const session = sampleSession();
 
 describe('a new journal', () => {
-  test("is its owner's alone, as is the directory that is made for it, and holds what was written", async () => {
-    await using directory = await temporaryDirectory();
+  test("is its owner's alone, as is the directory that is made for it, and holds what was written", async ({
+    directory,
+  }) => {
     const file = join(directory.path, 'state', 'runs', 'a.journal');
     const journal = createJournal(file, header, session);
 
@@ -39,8 +40,7 @@ describe('a new journal', () => {
     }
   });
 
-  test('never takes the place of another run, nor of anything else', async () => {
-    await using directory = await temporaryDirectory();
+  test('never takes the place of another run, nor of anything else', async ({ directory }) => {
     const file = join(directory.path, 'a.journal');
     await createJournal(file, header, session).close();
     const before = readFileSync(file);
@@ -90,8 +90,7 @@ describe('a new journal', () => {
     },
   );
 
-  test('reports its path if the file cannot be created', async () => {
-    await using directory = await temporaryDirectory();
+  test('reports its path if the file cannot be created', async ({ directory }) => {
     writeFileSync(join(directory.path, 'file'), '');
 
     const make = () => createJournal(join(directory.path, 'file', 'a.journal'), header, session);
@@ -282,8 +281,7 @@ describe('resuming with a journal', () => {
   test('is refused if the journal was written to since it was read', async () => {
     const { io } = powerLossDisk();
     await writeSample(path, [[intentOf(1, 1)]], io);
-    const replay = await readJournal(path, { boot: 'here', io });
-    if (replay === undefined) throw new Error('it was begun');
+    const replay = await readBegun(path, io);
     await reopenJournal(path, replay, session, io).close();
 
     expect(() => reopenJournal(path, replay, session, io)).toThrow(
@@ -291,14 +289,12 @@ describe('resuming with a journal', () => {
     );
   });
 
-  test('has cut off what was torn before anything is written behind it', async () => {
-    await using directory = await temporaryDirectory();
+  test('has cut off what was torn before anything is written behind it', async ({ directory }) => {
     const file = join(directory.path, 'a.journal');
     await writeSample(file, [[intentOf(1, 1)]], fileIo);
     const whole = readFileSync(file);
     writeFileSync(file, Buffer.concat([whole, Buffer.from('1234abcd [7,["D",1'), Buffer.alloc(4096)]));
-    const replay = await readJournal(file, { boot: 'here' });
-    if (replay === undefined) throw new Error('it was begun');
+    const replay = await readBegun(file);
     expect(replay.tornBytes).toBe(4114);
 
     const journal = reopenJournal(file, replay, session);
@@ -329,8 +325,7 @@ describe('resuming with a journal', () => {
 
 async function scripted(io: JournalIo): Promise<void> {
   await writeSample(path, [[intentOf(1, 1)], [doneOf(1), intentOf(2, 2)]], io);
-  const replay = await readJournal(path, { boot: 'here', io });
-  if (replay === undefined) throw new Error('it was begun');
+  const replay = await readBegun(path, io);
   await reopenJournal(path, replay, session, io).close();
 }
 

@@ -39,77 +39,84 @@ const steps = {
 type Name = keyof typeof steps;
 type Row = readonly [name: Name, run: Partial<RunContext>, row: string, counts: boolean, stops: boolean];
 
-describe('in the middle of a run', () => {
-  test.each<Row>([
-    ['refusal', {}, 'failed', true, false],
-    ['notSent', {}, 'retry', false, false],
-    ['notSent', { tries: 99 }, 'retry', false, false],
-    ['throttled', {}, 'retry', false, false],
-    ['throttled', { tries: 4 }, 'retry', false, false],
-    ['throttled', { triesMax: 0 }, 'retry', false, false],
-    ['408', {}, 'retry', true, false],
-    ['408', { tries: 3 }, 'retry', true, false],
-    ['408', { tries: 4 }, 'failed', true, false],
-    ['408', { triesMax: 0 }, 'failed', true, false],
-    ['read, 500', {}, 'retry', true, false],
-    ['read, 500', { tries: 4 }, 'failed', true, false],
-    ['read, no answer', { tries: 4 }, 'failed', true, false],
-    ['read, unusable', {}, 'failed', true, false],
-    ['PATCH, 500', {}, 'retry', true, false],
-    ['PATCH, 500', { tries: 4 }, 'in-doubt', true, false],
-    ['POST, 500', {}, 'in-doubt', true, false],
-    ['POST, unusable', {}, 'in-doubt', true, false],
-    ['keyed POST, 500', {}, 'retry', true, false],
-    ['keyed POST, 500', { tries: 4 }, 'in-doubt', true, false],
-    ['401', {}, 'left', true, true],
-    ['403', {}, 'failed', true, false],
-    ['403', { hasDone: false }, 'left', true, true],
-    ['POST, page', {}, 'in-doubt', true, true],
-    ['too long a wait', {}, 'left', true, true],
-    ['TLS fault', {}, 'left', true, true],
-  ])('%s %o: %s', (name, run, row, counts, stops) => {
-    expectVerdict(name, { ...middle, ...run }, row, counts, stops);
-  });
-});
+describe.each<readonly [string, RunContext, readonly Row[]]>([
+  [
+    'in the middle of a run',
+    middle,
+    [
+      ['refusal', {}, 'failed', true, false],
+      ['notSent', {}, 'retry', false, false],
+      ['notSent', { tries: 99 }, 'retry', false, false],
+      ['throttled', {}, 'retry', false, false],
+      ['throttled', { tries: 4 }, 'retry', false, false],
+      ['throttled', { triesMax: 0 }, 'retry', false, false],
+      ['408', {}, 'retry', true, false],
+      ['408', { tries: 3 }, 'retry', true, false],
+      ['408', { tries: 4 }, 'failed', true, false],
+      ['408', { triesMax: 0 }, 'failed', true, false],
+      ['read, 500', {}, 'retry', true, false],
+      ['read, 500', { tries: 4 }, 'failed', true, false],
+      ['read, no answer', { tries: 4 }, 'failed', true, false],
+      ['read, unusable', {}, 'failed', true, false],
+      ['PATCH, 500', {}, 'retry', true, false],
+      ['PATCH, 500', { tries: 4 }, 'in-doubt', true, false],
+      ['POST, 500', {}, 'in-doubt', true, false],
+      ['POST, unusable', {}, 'in-doubt', true, false],
+      ['keyed POST, 500', {}, 'retry', true, false],
+      ['keyed POST, 500', { tries: 4 }, 'in-doubt', true, false],
+      ['401', {}, 'left', true, true],
+      ['403', {}, 'failed', true, false],
+      ['403', { hasDone: false }, 'left', true, true],
+      ['POST, page', {}, 'in-doubt', true, true],
+      ['too long a wait', {}, 'left', true, true],
+      ['TLS fault', {}, 'left', true, true],
+    ],
+  ],
+  [
+    'in an outage nothing that has no answer counts',
+    { ...middle, isOutage: true },
+    [
+      ['notSent', { tries: 4 }, 'retry', false, false],
+      ['read, 500', { tries: 4 }, 'retry', false, false],
+      ['PATCH, 500', { tries: 4 }, 'retry', false, false],
+      ['keyed POST, 500', { tries: 4 }, 'retry', false, false],
+      ['POST, 500', {}, 'in-doubt', true, false],
+      ['refusal', {}, 'failed', true, false],
+    ],
+  ],
+  [
+    'before the first answer it is as for one item',
+    start,
+    [
+      ['notSent', { tries: 3 }, 'retry', true, false],
+      ['notSent', { tries: 4 }, 'left', true, true],
+      ['notSent', { triesMax: 0 }, 'left', true, true],
+      ['read, 500', { tries: 4 }, 'left', true, true],
+      ['PATCH, 500', { tries: 4 }, 'in-doubt', true, true],
+      ['throttled', { tries: 4 }, 'retry', false, false],
+      ['refusal', {}, 'failed', true, false],
+    ],
+  ],
+  [
+    'when the run is to end nothing is sent again',
+    { ...middle, isStopping: true },
+    [
+      ['notSent', {}, 'left', true, false],
+      ['throttled', {}, 'left', true, false],
+      ['read, no answer', {}, 'left', true, false],
+      ['PATCH, 500', {}, 'in-doubt', true, false],
+      ['POST, 500', {}, 'in-doubt', true, false],
+      ['refusal', {}, 'failed', true, false],
+      ['stopped', {}, 'left', true, false],
+    ],
+  ],
+])('%s', (_, context, rows) => {
+  test.each<Row>(rows)('%s %o: %s', (name, run, row, counts, stops) => {
+    const verdict = decideRetry(steps[name], { ...context, ...run });
 
-describe('in an outage nothing that has no answer counts', () => {
-  test.each<Row>([
-    ['notSent', { tries: 4 }, 'retry', false, false],
-    ['read, 500', { tries: 4 }, 'retry', false, false],
-    ['PATCH, 500', { tries: 4 }, 'retry', false, false],
-    ['keyed POST, 500', { tries: 4 }, 'retry', false, false],
-    ['POST, 500', {}, 'in-doubt', true, false],
-    ['refusal', {}, 'failed', true, false],
-  ])('%s %o: %s', (name, run, row, counts, stops) => {
-    expectVerdict(name, { ...middle, isOutage: true, ...run }, row, counts, stops);
-  });
-});
-
-describe('before the first answer it is as for one item', () => {
-  test.each<Row>([
-    ['notSent', { tries: 3 }, 'retry', true, false],
-    ['notSent', { tries: 4 }, 'left', true, true],
-    ['notSent', { triesMax: 0 }, 'left', true, true],
-    ['read, 500', { tries: 4 }, 'left', true, true],
-    ['PATCH, 500', { tries: 4 }, 'in-doubt', true, true],
-    ['throttled', { tries: 4 }, 'retry', false, false],
-    ['refusal', {}, 'failed', true, false],
-  ])('%s %o: %s', (name, run, row, counts, stops) => {
-    expectVerdict(name, { ...start, ...run }, row, counts, stops);
-  });
-});
-
-describe('when the run is to end nothing is sent again', () => {
-  test.each<Row>([
-    ['notSent', {}, 'left', true, false],
-    ['throttled', {}, 'left', true, false],
-    ['read, no answer', {}, 'left', true, false],
-    ['PATCH, 500', {}, 'in-doubt', true, false],
-    ['POST, 500', {}, 'in-doubt', true, false],
-    ['refusal', {}, 'failed', true, false],
-    ['stopped', {}, 'left', true, false],
-  ])('%s %o: %s', (name, run, row, counts, stops) => {
-    expectVerdict(name, { ...middle, isStopping: true, ...run }, row, counts, stops);
+    expect({ row: verdict.row, stops: verdict.stopReason !== undefined }).toEqual({ row, stops });
+    // Of a row that has come to its end it no longer matters.
+    if (verdict.row === 'retry') expect(verdict.counts).toBe(counts);
   });
 });
 
@@ -119,11 +126,3 @@ test('what stops the run is the failure itself', () => {
   expect(stopReason).toBeInstanceOf(Failure);
   expect(stopReason).toMatchObject({ kind: 'credentials' });
 });
-
-function expectVerdict(name: Name, run: RunContext, row: string, counts: boolean, stops: boolean): void {
-  const verdict = decideRetry(steps[name], run);
-
-  expect({ row: verdict.row, stops: verdict.stopReason !== undefined }).toEqual({ row, stops });
-  // Of a row that has come to its end it no longer matters.
-  if (verdict.row === 'retry') expect(verdict.counts).toBe(counts);
-}

@@ -2,7 +2,7 @@
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { createJournal, reopenJournal } from '../../../src/bulk/journal.ts';
 import type { JournalRecord } from '../../../src/bulk/journal-format.ts';
 import { fileIo } from '../../../src/bulk/journal-lines.ts';
@@ -21,9 +21,11 @@ import {
 } from '../../../src/bulk/runs.ts';
 import { powerLossDisk } from '../../support/power-loss.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { test } from '../../support/test-in-directory.ts';
 import {
   doneOf,
   intentOf,
+  readBegun,
   sampleHeader,
   sampleSession,
   sampleTotals,
@@ -75,8 +77,7 @@ describe('the id of a run', () => {
 });
 
 describe('finding a run', () => {
-  test('the last one of the same identity, as the names of the journals have it', async () => {
-    await using directory = await temporaryDirectory();
+  test('the last one of the same identity, as the names of the journals have it', async ({ directory }) => {
     await put(directory.path, '20261120-101530-aaaa', allDone);
     const last = await put(directory.path, '20261120-101531-aaaa', allDone);
     await put(directory.path, '20261120-101533-aaaa', allDone, 'ffffffffffffffff');
@@ -100,8 +101,7 @@ describe('finding a run', () => {
     await expect(readJournal(damaged, here)).rejects.toMatchObject({ kind: 'local-file' });
   });
 
-  test('by its id or by `last`; any other word is the path of a journal', async () => {
-    await using directory = await temporaryDirectory();
+  test('by its id or by `last`; any other word is the path of a journal', async ({ directory }) => {
     const first = await put(directory.path, '20261120-101530-aaaa', allDone);
     const last = await put(directory.path, '20261120-101531-aaaa', allDone, similar);
 
@@ -145,8 +145,7 @@ describe('finding a run', () => {
       expect(newestRun(directory.path)).toBe(Object.keys(writtenAfter).at(-1));
     });
 
-    test('is not one that was only shrunk since', async () => {
-      await using directory = await temporaryDirectory();
+    test('is not one that was only shrunk since', async ({ directory }) => {
       const old = await put(directory.path, older, allDone);
       await compactOldRuns(directory.path, later);
       const newest = await put(directory.path, '20261221-101530-aaaa', allDone);
@@ -157,8 +156,7 @@ describe('finding a run', () => {
     });
   });
 
-  test('ignores other files in the directory', async () => {
-    await using directory = await temporaryDirectory();
+  test('ignores other files in the directory', async ({ directory }) => {
     const path = await put(directory.path, '20261120-101530-aaaa', allDone);
     for (const name of ['notes.txt', `${basename(path)}.tmp-listctl`, '20261120.a1b2c3d4e5f60718.journal']) {
       writeFileSync(join(directory.path, name), 'x');
@@ -170,8 +168,7 @@ describe('finding a run', () => {
 });
 
 describe('a list of runs', () => {
-  test('of a run that ended by itself reads the first and the last line alone', async () => {
-    await using directory = await temporaryDirectory();
+  test('of a run that ended by itself reads the first and the last line alone', async ({ directory }) => {
     const path = runPath(directory.path, '20261120-101530-aaaa', identity);
     const journal = createJournal(path, sampleHeader(9000), sampleSession());
     for (let row = 1; row <= 9000; row += 1) journal.write([intentOf(row, row), doneOf(row)], row);
@@ -193,8 +190,7 @@ describe('a list of runs', () => {
     expect(readBytes).toBeLessThan(200_000);
   });
 
-  test('of a directory that cannot be read is an error with its path', async () => {
-    await using directory = await temporaryDirectory();
+  test('of a directory that cannot be read is an error with its path', async ({ directory }) => {
     const file = join(directory.path, 'file');
     writeFileSync(file, '');
 
@@ -208,8 +204,9 @@ describe('a list of runs', () => {
 describe('shrinking', () => {
   const run = '20261120-101530-aaaa';
 
-  test('a run that did every row, 30 days ago, keeps its first and last line, and is still known as done', async () => {
-    await using directory = await temporaryDirectory();
+  test('a run that did every row, 30 days ago, keeps its first and last line, and is still known as done', async ({
+    directory,
+  }) => {
     const path = await put(directory.path, run, allDone);
     const before = await listRuns(directory.path, here);
 
@@ -247,15 +244,13 @@ describe('shrinking', () => {
     expect(readFileSync(path)).toEqual(before);
   });
 
-  test('skips a run that is locked, damaged, or ended recently', async () => {
-    await using directory = await temporaryDirectory();
+  test('skips a run that is locked, damaged, or ended recently', async ({ directory }) => {
     const other = identity.replace('a', 'b');
     await put(directory.path, run, allDone);
     mkdirSync(runLock(directory.path, identity));
     appendFileSync(await put(directory.path, '20261120-101531-aaaa', allDone, other), 'x\n');
     const lately = await put(directory.path, '20261120-101532-aaaa', allDone, other);
-    const replay = await readJournal(lately, here);
-    if (replay === undefined) throw new Error('it was begun');
+    const replay = await readBegun(lately);
     const journal = reopenJournal(lately, replay, sampleSession({ at: later - day }));
     journal.write([['E', sampleTotals(1)]], 5);
     await journal.close();
@@ -312,12 +307,10 @@ describe('shrinking', () => {
     }
   });
 
-  test('a shrunk journal can be resumed, though there is nothing to do', async () => {
-    await using directory = await temporaryDirectory();
+  test('a shrunk journal can be resumed, though there is nothing to do', async ({ directory }) => {
     const path = await put(directory.path, run, allDone);
     await compactOldRuns(directory.path, later);
-    const replay = await readJournal(path, here);
-    if (replay === undefined) throw new Error('it was begun');
+    const replay = await readBegun(path);
 
     const journal = reopenJournal(path, replay, sampleSession({ at: later }));
     journal.write([['E', sampleTotals(1, { sent: 0 })]], 2);
