@@ -12,7 +12,7 @@ import { type SeededRandom, seededRandom } from '../../support/seeded-random.ts'
 import { hurriedClock, type Mutant, type Row, Service, senderOf, type World } from './cut-world.ts';
 import { sampleHeader, sampleSession } from './journal-samples.ts';
 
-const path = '/runs/a.journal';
+export const path = '/runs/a.journal';
 
 /** What came of a run. */
 export interface Outcome {
@@ -95,7 +95,13 @@ function afterKill(disk: PowerLossDisk): PowerLossDisk {
   return after;
 }
 
-function journalOn(world: World, disk: PowerLossDisk, replay: Replay | undefined, session: SessionStart): Journal {
+/** Creates the journal of a run, or reopens it. */
+export function journalOn(
+  world: World,
+  disk: Pick<PowerLossDisk, 'io'>,
+  replay: Replay | undefined,
+  session: SessionStart,
+): Journal {
   const io = world.change(disk.io);
   if (replay !== undefined) return reopenJournal(path, replay, session, io);
   return createJournal(path, sampleHeader(world.rows, keysOf(world)), session, io);
@@ -105,7 +111,8 @@ function keysOf({ honorsKeys }: World) {
   return { idempotency: honorsKeys ? 'honored' : 'unknown' } as const;
 }
 
-async function runSession(
+/** Runs a session; it is stopped where its first request has no answer, and is to be resumed then. */
+export async function runSession(
   world: World,
   journal: Journal,
   replay: Replay | undefined,
@@ -134,7 +141,6 @@ async function runSession(
   const { stoppedBy } = await running.ended;
   await journal.close();
   if (stoppedBy === undefined) return 'done';
-  // Where the first request of a session has no answer, the run ends, and is to be resumed.
   if (stoppedBy instanceof Failure && stoppedBy.kind === 'in-doubt') return 'stopped';
   throw stoppedBy;
 }
@@ -160,7 +166,7 @@ function twiceIn({ service }: World): string[] {
 }
 
 /** What must hold between any two sessions. */
-function brokenIn(world: World, replay: Replay | undefined): string[] {
+export function brokenIn(world: World, replay: Replay | undefined): string[] {
   const { service, printed } = world;
   const stateOf = (number: number) => replay?.stateOf(number) ?? 'pending';
   const forgotten = [...service.items.values()].filter(({ number }) => !['done', 'in-doubt'].includes(stateOf(number)));
@@ -173,7 +179,7 @@ function brokenIn(world: World, replay: Replay | undefined): string[] {
 }
 
 /** What must hold beside that when the run is at its end. */
-async function brokenAtEnd(world: World, replay: Replay | undefined, io: JournalIo): Promise<string[]> {
+export async function brokenAtEnd(world: World, replay: Replay | undefined, io: JournalIo): Promise<string[]> {
   const broken: string[] = [];
   for (let number = 1; number <= world.rows; number += 1) {
     const state = replay?.stateOf(number) ?? 'pending';
