@@ -152,7 +152,7 @@ function rowsPlan(
   const words = session.command.words.filter((word) => word !== '--init');
   const again = ['listctl', ...words.map(shellWord)].join(' ');
   return {
-    ...({ action: 'apply', done: 'applied', isRead: false, prints: 'steps', openRecord, pace, nextSeq: 1 } as const),
+    ...({ action: 'apply', done: 'applied', prints: 'steps', openRecord, pace, nextSeq: 1 } as const),
     known: knownResults(plan, opened),
     unchanged: plan.counts.unchanged,
     summary,

@@ -117,8 +117,6 @@ async function* requestsOf(run: FileRun, session: Session): AsyncGenerator<Plann
 /** The command of a bulk run; the flags of `--from` are in `BulkOptions`. */
 export interface ImportCommand {
   readonly action: RowAction;
-  /** The past tense of the action: `created`. */
-  readonly done: string;
   /** As typed; `-` is stdin. */
   readonly from: string;
   /** Fields that override those of every row. */
@@ -127,6 +125,8 @@ export interface ImportCommand {
   readonly isDryRun?: boolean | undefined;
   readonly needsConfirmation?: boolean | undefined;
 }
+
+const pastTense = { create: 'created', get: 'read', update: 'updated', delete: 'deleted' } as const;
 
 /** A checked file and the command for its rows. */
 interface FileRun {
@@ -445,7 +445,7 @@ async function confirmDelete({ check, command, file }: FileRun, session: Session
   const from = nameOf(file.input.name);
   const question = `Delete the ${count} in ${from} from ${place} on ${session.settings.target()}?`;
   if (await session.prompts.confirm(question)) return;
-  throw new Failure('usage', `not confirmed: none of the ${count} in ${from} was ${command.done}`, {
+  throw new Failure('usage', `not confirmed: none of the ${count} in ${from} was ${pastTense[command.action]}`, {
     hint: session.prompts.skipHint(),
   });
 }
@@ -498,7 +498,7 @@ async function planOf(
   session: Session,
 ): Promise<RunPlan<Row | BadRow>> {
   const { command, options, file, check, summary, report, keyOf, rejects } = run;
-  const { action, done, ignoreMissing = false } = command;
+  const { action, ignoreMissing = false } = command;
   const { inDoubt } = options;
   const { promise = 'none' } = run.keyField ?? {};
   const items = await keyedItems(run, session);
@@ -513,7 +513,7 @@ async function planOf(
   const valuesOf = keeps && action === 'update' ? await earlierForm(session) : undefined;
   let earlier: EarlierFile | undefined;
   return {
-    ...{ action, done, counts, isRead: action === 'get', summary, report },
+    ...{ action, done: pastTense[action], counts, summary, report },
     pace: keeps ? halved(options) : options,
     prints: action === 'get' ? 'items' : 'results',
     openRecord: () => {

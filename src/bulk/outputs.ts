@@ -219,9 +219,10 @@ class Report {
     this.#command = command;
   }
 
-  /** @param failure of a row or step, with what it is about */
   add(failure: Failure): void {
-    this.#write(failure);
+    this.counts.failed += 1;
+    const name = nameOf(failure, this.#command);
+    for (const writer of this.writers) writer.add(name, failure);
   }
 
   /** Counts the rows or steps that did not fail. */
@@ -234,13 +235,7 @@ class Report {
     this.#hasEnded = true;
     const failure = error instanceof Failure ? error : new Failure('incomplete', stopText(error));
     if (this.counts.failed > 0 && sums.has(failure.kind)) return;
-    this.#write(failure);
-  }
-
-  #write(failure: Failure): void {
-    this.counts.failed += 1;
-    const name = nameOf(failure, this.#command);
-    for (const writer of this.writers) writer.add(name, failure);
+    this.add(failure);
   }
 }
 

@@ -17,7 +17,6 @@ export interface RunPlan<R extends PlannedRow> {
   /** `create`, `undo` */
   readonly action: string;
   readonly done: string;
-  readonly isRead: boolean;
   /** The output on stdout: results of rows, of steps of a plan, or the items that were read. */
   readonly prints: 'results' | 'steps' | 'items';
   /** Results that are known before sending: reported first, neither recorded nor in `counts`. */

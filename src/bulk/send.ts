@@ -116,7 +116,8 @@ export function startOf({ settings }: Session): { readonly startPerSecond?: numb
 async function run<R extends PlannedRow>(plan: RunPlan<R>, report: RowReport<R>, session: Session): Promise<EndedRun> {
   const { host } = session;
   const { concurrency: limitMax, ratePerSecond, maxErrors } = plan.pace;
-  const stops = startGracefulStop(host, plan.isRead);
+  const isRead = plan.prints === 'items';
+  const stops = startGracefulStop(host, isRead);
   const { retries, maxWaitMs } = session.service.retryPolicy('many');
   const closed = new AbortController();
   let recorded: RunRecording | undefined;
@@ -137,7 +138,7 @@ async function run<R extends PlannedRow>(plan: RunPlan<R>, report: RowReport<R>,
       signal: AbortSignal.any([stops.signal, closed.signal]),
       onResult: (result) => {
         // Writes, and recorded reads, continue without a reader.
-        if (plan.isRead && recorded === undefined && host.stdout.isClosed) closed.abort(stdoutClosed);
+        if (isRead && recorded === undefined && host.stdout.isClosed) closed.abort(stdoutClosed);
         return report.take(result);
       },
       reportLeft: plan.rejects !== undefined,

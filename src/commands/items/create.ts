@@ -64,5 +64,5 @@ function createMany(flags: CreateFlags, from: string, session: Session): Promise
       hint: 'pass --idempotency-key-from to derive them from the rows',
     });
   }
-  return runFrom({ action: 'create', done: 'created', from }, flags, session);
+  return runFrom({ action: 'create', from }, flags, session);
 }

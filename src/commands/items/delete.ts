@@ -52,7 +52,7 @@ export const deleteCommand: CommandSpec = {
 
 function deleteMany(from: string, flags: DeleteFlags, session: Session): Promise<void> {
   const { ignoreMissing, yes } = flags;
-  return runFrom({ action: 'delete', done: 'deleted', from, ignoreMissing, needsConfirmation: !yes }, flags, session);
+  return runFrom({ action: 'delete', from, ignoreMissing, needsConfirmation: !yes }, flags, session);
 }
 
 async function deleteItem(ref: ItemRef, ignoreMissing: boolean, client: Client): Promise<{ id: string }> {

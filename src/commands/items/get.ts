@@ -17,7 +17,7 @@ export const getCommand: CommandSpec = {
       inSession(context, async (session, ids: readonly string[], flags: FromFlags) => {
         const { from } = flags;
         checkIdsOrFrom(ids, from);
-        if (from !== undefined) return runFrom({ action: 'get', done: 'read', from }, flags, session);
+        if (from !== undefined) return runFrom({ action: 'get', from }, flags, session);
         const refs = await itemRefs(ids, session);
         if (flags.dryRun) return showDryRun(refs, (items, ref) => items.get(ref), session);
         return forEachItem(

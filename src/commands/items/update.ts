@@ -20,7 +20,7 @@ export const updateCommand: CommandSpec = {
       inSession(context, async (session, ids: readonly string[], flags: FieldFlags & FromFlags) => {
         const { from } = flags;
         checkIdsOrFrom(ids, from);
-        if (from !== undefined) return runFrom({ action: 'update', done: 'updated', from }, flags, session);
+        if (from !== undefined) return runFrom({ action: 'update', from }, flags, session);
         const fields = await readFields(flags, () => oneList(session.settings), session, command);
         await refuseFields(ids, command, session);
         const refs = await itemRefs(ids, session);

@@ -317,7 +317,7 @@ async function planOf(
   const present = isByAge ? await presentMoment(list, session) : undefined;
   const given = (before && record.given) ?? new IdSet();
   return {
-    ...({ action: 'undo', done: 'undone', isRead: false, prints: 'results', summary } as const),
+    ...({ action: 'undo', done: 'undone', prints: 'results', summary } as const),
     openRecord: () => begin(undo, before, record),
     counts: before === undefined ? newCounts(items.count) : { ...before.counts },
     nextSeq: before?.nextSeq ?? 1,
