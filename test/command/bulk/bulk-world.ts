@@ -1,7 +1,7 @@
 /** A user's directory for runs over many rows: the files of it, the state that runs leave there, and runs in it. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { decodeLine, type JournalGroup, type JournalRecord } from '../../../src/bulk/journal-format.ts';
+import { decodeLine, type JournalGroup, type JournalRecord, type RunTotals } from '../../../src/bulk/journal-format.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { type Run, run, type World } from '../../support/test-host.ts';
 
@@ -58,6 +58,13 @@ export async function manyWorld(service: { readonly url: string }): Promise<Many
 function recordsOf(journal: string): readonly JournalRecord[] {
   const lines = readFileSync(journal, 'latin1').split('\n').slice(1, -1);
   return lines.flatMap((line) => (decodeLine(Buffer.from(line, 'latin1')) as JournalGroup).slice(1) as JournalRecord[]);
+}
+
+/** The totals with which the newest journal ends. */
+export function endOf(world: ManyWorld): RunTotals {
+  const last = world.records().at(-1);
+  if (last?.[0] !== 'E') throw new Error(`the journal ends with ${JSON.stringify(last)}`);
+  return last[1];
 }
 
 /** A CSV with the given number of rows, titled `t1`, `t2`, …. */

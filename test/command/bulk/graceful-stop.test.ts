@@ -1,6 +1,6 @@
 /** What stops a whole run, and what is one row's failure. */
 import { describe, expect } from 'vitest';
-import { create, jsonLines, manyWorld, numbered, titles } from './bulk-world.ts';
+import { create, endOf, jsonLines, type ManyWorld, manyWorld, numbered, titles } from './bulk-world.ts';
 import { listWorld, test } from './fixtures.ts';
 import { listService } from './list-service.ts';
 
@@ -374,18 +374,9 @@ test('no token is 3, before anything is recorded as sent', async ({ service, wor
   expect([again, service.items.size]).toEqual([0, 3]);
 });
 
-type World = Awaited<ReturnType<typeof manyWorld>>;
-
-function rowsFor(verb: string, world: World): string {
+function rowsFor(verb: string, world: ManyWorld): string {
   const ids = `${Array.from({ length: 50 }, (_, index) => `i${index + 1}`).join('\n')}\n`;
   return verb === 'create' ? world.file('a.csv', titles(50)) : world.file('ids.txt', ids);
-}
-
-/** What the newest journal says at its end. */
-function endOf(world: World) {
-  const last = world.records().at(-1);
-  if (last?.[0] !== 'E') throw new Error(`the journal ends with ${JSON.stringify(last)}`);
-  return last[1];
 }
 
 function titlesOf({ items }: { readonly items: ReadonlyMap<string, Readonly<Record<string, unknown>>> }) {

@@ -161,25 +161,21 @@ describe('get', () => {
 });
 
 describe('stdout is empty', () => {
-  test.for(['jsonl', 'json', 'csv', 'tsv', 'yaml', 'id', 'none', 'pretty'])(
-    'as %s, if the file has an invalid row',
-    async (format, { world }) => {
-      const { exitCode, stdout } = await world.run(create(world.file('a.csv', 'Title\nt1\n"\n'), '-o', format));
+  const formats = ['jsonl', 'json', 'csv', 'tsv', 'yaml', 'id', 'none', 'pretty'];
 
-      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-    },
-  );
+  test.for(formats)('as %s, if the file has an invalid row', async (format, { world }) => {
+    const { exitCode, stdout } = await world.run(create(world.file('a.csv', 'Title\nt1\n"\n'), '-o', format));
 
-  test.each(['jsonl', 'json', 'csv', 'tsv', 'yaml', 'id', 'none', 'pretty'])(
-    'as %s, where the first answer stops the run',
-    async (format) => {
-      const { world } = await listWorld(() => ({ status: 401, body: { error: 'expired' } }));
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  });
 
-      const { exitCode, stdout } = await world.run(create(world.file('a.csv', titles(3)), '-o', format));
+  test.each(formats)('as %s, where the first answer stops the run', async (format) => {
+    const { world } = await listWorld(() => ({ status: 401, body: { error: 'expired' } }));
 
-      expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: '' });
-    },
-  );
+    const { exitCode, stdout } = await world.run(create(world.file('a.csv', titles(3)), '-o', format));
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: '' });
+  });
 });
 
 describe('the summary', () => {

@@ -4,7 +4,7 @@ import { Failure, Stopped } from '../../../src/core/errors.ts';
 import type { Output } from '../../../src/core/host.ts';
 import { main } from '../../../src/main.ts';
 import { testHost } from '../../support/test-host.ts';
-import { create, jsonLines, type ManyWorld, manyWorld, titles } from './bulk-world.ts';
+import { create, endOf, jsonLines, type ManyWorld, manyWorld, titles } from './bulk-world.ts';
 import { listWorld, test } from './fixtures.ts';
 import { type ListRequest, listService } from './list-service.ts';
 
@@ -200,10 +200,4 @@ async function stoppable(
       : made.clock.sleep(ms, stop);
   const exitCode = await main(words, { ...made, clock: { ...made.clock, sleep } });
   return { exitCode, ...made.printed };
-}
-
-function endOf(world: ManyWorld) {
-  const last = world.records().at(-1);
-  if (last?.[0] !== 'E') throw new Error(`the journal ends with ${JSON.stringify(last)}`);
-  return last[1];
 }
