@@ -83,7 +83,7 @@ export type Event =
 /** What a test says of a run; the rest goes well. */
 export interface RunSays extends Partial<Omit<RunOptions<TestRow, string>, 'tasks' | 'clock' | 'sender'>> {
   readonly rows?: number;
-  readonly tasks?: readonly Task<TestRow>[];
+  readonly tasks?: readonly Task<TestRow>[] | RunOptions<TestRow, string>['tasks'];
   /** What comes of the n-th attempt of a row, from 1. */
   readonly answer?: (row: number, attempt: number, atMs: number) => AttemptResult<string>;
   /** How long an attempt of a row takes, in milliseconds; Infinity for ever. */
@@ -108,6 +108,8 @@ export interface WatchedRun {
   readonly atOnceMax: number;
   /** Lets time pass until it has ended, or there is no sleep left and nothing happens. */
   end(): Promise<RunEnd | undefined>;
+  /** Lets time pass until then. */
+  until(isReached: () => boolean): Promise<void>;
   /** Lets everything happen that needs no time. */
   settle(): Promise<void>;
 }
@@ -122,8 +124,9 @@ export function watchedRun(says: RunSays): WatchedRun {
   const results: RowResult<TestRow, string>[] = [];
   const attempts = new Map<number, number>();
   const underWay = { now: 0, max: 0 };
-  const tasks = says.tasks ?? Array.from({ length: rows }, (_, index) => sendTask(index + 1));
-  const counts = says.counts ?? { ...noRows, left: tasks.length };
+  const listed = says.tasks ?? Array.from({ length: rows }, (_, index) => sendTask(index + 1));
+  const tasks = 'next' in listed ? listed : inBlocks(listed);
+  const counts = says.counts ?? { ...noRows, left: 'next' in listed ? rows : listed.length };
   const pace = says.pace ?? new Pace({ limitMax: says.limitMax ?? 8, maxWaitMs: 900_000 }, () => 0.5);
   const attempt = async ({ number }: TestRow): Promise<AttemptResult<string>> => {
     const nth = (attempts.get(number) ?? 0) + 1;
@@ -140,7 +143,7 @@ export function watchedRun(says: RunSays): WatchedRun {
     ...{ limitMax: 8, retries: 4, maxErrors: Number.POSITIVE_INFINITY, nextSeq: 1, reportLeft: false, signal: never },
     journal: watchedJournal(says, { events, records, clock, syncMs }),
     ...says,
-    ...{ counts, pace, clock, tasks: inBlocks(tasks) },
+    ...{ counts, pace, clock, tasks },
     ...{
       onResult: (result) => {
         events.push({ what: 'told', row: result.row.number });
@@ -159,15 +162,13 @@ export function watchedRun(says: RunSays): WatchedRun {
       },
     },
   });
-  const turns = async () => {
-    for (let left = 6; left > 0; left -= 1) await setImmediate();
-  };
   return {
     ...{ running, clock, pace, events, results, records, counts },
     get atOnceMax() {
       return underWay.max;
     },
     settle: turns,
+    until: (isReached) => passTime(clock, isReached),
     end: async () => {
       let end: RunEnd | undefined;
       let failure: { readonly error: unknown } | undefined;
@@ -187,6 +188,18 @@ export function watchedRun(says: RunSays): WatchedRun {
       return end;
     },
   };
+}
+
+async function turns(): Promise<void> {
+  for (let left = 6; left > 0; left -= 1) await setImmediate();
+}
+
+async function passTime(clock: JumpingClock, isReached: () => boolean): Promise<void> {
+  for (let times = 0; times < 20_000 && !isReached(); times += 1) {
+    await turns();
+    if (!isReached()) clock.jump();
+  }
+  await turns();
 }
 
 const noRows: RunningCounts = { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 0 };

@@ -145,11 +145,7 @@ describe('how many', () => {
       takesMs: (row) => (row === 2 ? 1e9 : 1),
     });
 
-    for (let times = 0; times < 20_000 && run.clock.monotonicMs() < 1e6; times += 1) {
-      if (run.running.inFlight === 1 && run.running.sent > 4000) break;
-      await run.settle();
-      run.clock.jump();
-    }
+    await run.until(() => run.running.inFlight === 1 && run.running.sent > 4000);
 
     // The first one was reported; the slow second one is among those that wait.
     expect([run.running.sent, run.results.length]).toEqual([1 + 4096, 1]);
@@ -174,11 +170,7 @@ describe('how many', () => {
         });
       },
     });
-    for (let times = 0; times < 20_000 && (run.running.inFlight > 0 || run.running.sent < 4000); times += 1) {
-      await run.settle();
-      run.clock.jump();
-    }
-    await run.settle();
+    await run.until(() => run.running.inFlight === 0 && run.running.sent >= 4000);
 
     expect(run.running.sent).toBeLessThanOrEqual(4096 + 1);
     expect([run.results.length, run.running.inFlight]).toEqual([1, 0]);
@@ -201,12 +193,7 @@ describe('how many', () => {
   test('sends the first row alone, until there is a response', async () => {
     const run = watchedRun({ rows: 40, limitMax: 8, takesMs: () => 100 });
 
-    for (let times = 0; times < 20 && run.clock.monotonicMs() < 90; times += 1) {
-      await run.settle();
-      if (run.events.some(({ what }) => what === 'sent')) break;
-      run.clock.jump();
-    }
-    await run.settle();
+    await run.until(() => run.events.some(({ what }) => what === 'sent'));
 
     expect([run.running.sent, run.records.filter(([letter]) => letter === 'I').length]).toEqual([1, 1]);
     expect((await run.end())?.totals.done).toBe(40);
@@ -235,11 +222,7 @@ describe('waiting', () => {
       limitMax: 2,
       answer: (row, nth) => (row > 1 && row < 10 && nth === 1 ? steps.throttled(900) : done()),
     });
-    for (let times = 0; times < 500 && run.pace.pausedUntilMs === undefined; times += 1) {
-      await run.settle();
-      if (run.pace.pausedUntilMs === undefined) run.clock.jump();
-    }
-    await run.settle();
+    await run.until(() => run.pace.pausedUntilMs !== undefined);
 
     const open = new Set<number>();
     for (const record of run.records) {
@@ -295,10 +278,7 @@ describe('a stop', () => {
   test('what is under way is waited for; what is ready is undone; nothing new is sent', async () => {
     const stopping = new AbortController();
     const run = watchedRun({ rows: 100, limitMax: 4, signal: stopping.signal, takesMs: () => 50 });
-    while (run.running.sent < 10) {
-      await run.settle();
-      run.clock.jump();
-    }
+    await run.until(() => run.running.sent >= 10);
     const { sent } = run.running;
     stopping.abort(new Stopped('SIGINT'));
 
@@ -389,32 +369,14 @@ describe('a stop', () => {
       yield [sendTask(1), sendTask(2)];
       throw new Failure('local-file', 'a.csv got shorter');
     }
-    const made = watchedRun({ rows: 0, counts: { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 5 } });
-    await made.end();
-    const { Run } = await import('../../../src/bulk/runner.ts');
-    const results: number[] = [];
-    const running = new Run<TestRow, string>({
-      ...{ tasks: tasks(), limitMax: 2, retries: 0, maxErrors: 9, nextSeq: 1, reportLeft: false, pace: freePace(2) },
-      ...{ clock: made.clock, signal: new AbortController().signal },
-      counts: { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 5 },
-      journal: { write: () => {}, sync: async () => {} },
-      onResult: ({ row }) => {
-        results.push(row.number);
-        return undefined;
-      },
-      sender: {
-        ...{ isRead: false, newKey: () => null, hashOf: () => 'a', toRecord: () => ({ id: 'x', etag: undefined }) },
-        begin: () => ({ attempt: async () => done() }),
-      },
-    });
-    const waking = setInterval(() => made.clock.jump(), 1);
-    const end = await running.ended;
-    clearInterval(waking);
+    const run = watchedRun({ rows: 5, tasks: tasks(), pace: freePace(2), limitMax: 2 });
 
-    expect(end.stoppedBy).toMatchObject({ kind: 'local-file' });
+    const end = await run.end();
+
+    expect(end?.stoppedBy).toMatchObject({ kind: 'local-file' });
     // Rows that were not sent yet when it was noticed are remaining.
-    expect(end.totals.done + end.totals.left).toBe(5);
-    expect(results).toEqual([1, 2]);
+    expect((end?.totals.done ?? 0) + (end?.totals.left ?? 0)).toBe(5);
+    expect(run.results.map(({ row }) => row.number)).toEqual([1, 2]);
   });
 });
 
