@@ -97,10 +97,10 @@ async function showDryRun(run: FileRun, session: Session): Promise<void> {
 }
 
 async function* requestsOf(run: FileRun, session: Session): AsyncGenerator<PlannedRequest> {
-  const { file, keyOf, keyField, hasOwnKeys } = run;
+  const { file, keyOf, hasOwnKeys } = run;
   const list = session.settings.list();
   const items = (await keyedItems(run, session)) ?? (await session.service.items());
-  const unknownKey = keyField === undefined || hasOwnKeys ? undefined : '<key>';
+  const unknownKey = run.input.keyField === undefined || hasOwnKeys ? undefined : '<key>';
   const { action } = file.options;
   const given = new IdSet();
   for await (const block of file.blocks()) {
@@ -137,8 +137,6 @@ interface FileRun {
   readonly check: Check;
   readonly input: RunInput;
   readonly keyOf: ((row: KeyedRow) => string) | undefined;
-  /** The column that keys are written into. */
-  readonly keyField: KeyField | undefined;
   /** Whether the rows have their keys in that column already. */
   readonly hasOwnKeys: boolean;
   readonly rejects: OutputFile | undefined;
@@ -190,9 +188,9 @@ async function runInput(
     const keyOf = keyOfRows(file, options, session);
     const own = await ownKeysIn(distinctRows(file, keyOf, options), options);
     const check = await checkFile(own.file, options.skipInvalid, outputs.report, session);
-    const facts = inputOf(file, check, { command, options, keyField }, session);
+    const facts = inputOf(file, check, { command, options }, keyField, session);
     const hasOwnKeys = own.isFound();
-    const run = { command, options, file, check, input: facts, keyOf, keyField, hasOwnKeys, ...outputs };
+    const run = { command, options, file, check, input: facts, keyOf, hasOwnKeys, ...outputs };
     // Reads are recorded only on request, since they can be repeated.
     const isAsked = options.journal !== undefined || options.resume;
     const isRecorded = options.hasJournal && (isAsked || (action !== 'get' && check.rows > 0));
@@ -263,7 +261,7 @@ async function ownKeysIn(file: RowsFile, { keyField, keysFrom }: BulkOptions): P
 }
 
 /** The operations that write a key; undefined for those of the service. */
-async function keyedItems({ keyField, hasOwnKeys, options: { keysFrom } }: FileRun, session: Session) {
+async function keyedItems({ input: { keyField }, hasOwnKeys, options: { keysFrom } }: FileRun, session: Session) {
   if (keyField === undefined) return undefined;
   const { keyedOperations } = await import('../api/graph/key-field.ts');
   const { readColumns } = await import('../api/graph/columns.ts');
@@ -304,7 +302,8 @@ function shardText({ shard }: Pick<BulkOptions, 'shard'>): string | null {
 function inputOf(
   file: RowsFile,
   check: Check,
-  { command, options, keyField }: Pick<FileRun, 'command' | 'options' | 'keyField'>,
+  { command, options }: Pick<FileRun, 'command' | 'options'>,
+  keyField: KeyField | undefined,
   session: Session,
 ): RunInput {
   const { input } = file;
@@ -500,7 +499,7 @@ async function planOf(
   const { command, options, file, check, summary, report, keyOf, rejects } = run;
   const { action, ignoreMissing = false } = command;
   const { inDoubt } = options;
-  const { promise = 'none' } = run.keyField ?? {};
+  const { promise = 'none' } = run.input.keyField ?? {};
   const items = await keyedItems(run, session);
   const { idempotency, sendsKeys, list } = session.settings;
   const before = decision.kind === 'resume' ? decision.before : undefined;
