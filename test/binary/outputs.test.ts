@@ -18,7 +18,14 @@ async function world() {
   const service = await scriptedService({ status: 400, body: { error: 'no' } });
   const directory = await temporaryDirectory();
   writeFileSync(join(directory.path, 'rows.csv'), 'Title\na\n');
-  return { service, directory };
+  return {
+    ...{ service, path: directory.path },
+    bash: (line: string) => bash(line, service, directory),
+    [Symbol.asyncDispose]: async () => {
+      await service[Symbol.asyncDispose]();
+      await directory[Symbol.asyncDispose]();
+    },
+  };
 }
 
 function bash(line: string, service: ScriptedService, { path }: TemporaryDirectory) {
@@ -44,51 +51,41 @@ test.runIf(isPosix).each([
     while [ ! -e done ]; do sleep 0.05; done`,
   },
 ])('--rejects writes through $what', async ({ line }) => {
-  const { service, directory } = await world();
-  await using _ = service;
-  await using __ = directory;
+  await using at = await world();
 
-  await bash(line, service, directory);
+  await at.bash(line);
 
-  const text = readFileSync(join(directory.path, 'f'), 'utf8');
+  const text = readFileSync(join(at.path, 'f'), 'utf8');
   expect(text.replace(/^listctl: .*\n(?: .*\n)*/m, '')).toMatch(rejected);
 });
 
 test.runIf(isPosix)('--rejects is not the file that standard input or standard output is', async () => {
-  const { service, directory } = await world();
-  await using _ = service;
-  await using __ = directory;
+  await using at = await world();
 
-  const read = await bash(
-    'listctl items create --from - --input-format csv --rejects rows.csv < rows.csv',
-    service,
-    directory,
-  );
-  const written = await bash(`listctl ${create.join(' ')} --rejects out > out`, service, directory);
+  const read = await at.bash('listctl items create --from - --input-format csv --rejects rows.csv < rows.csv');
+  const written = await at.bash(`listctl ${create.join(' ')} --rejects out > out`);
 
   expect(read).toMatchObject({
     exitCode: 2,
     stderr: expect.stringContaining('standard input and --rejects are the same'),
   });
   expect(written).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('standard output and --rejects') });
-  expect(readFileSync(join(directory.path, 'rows.csv'), 'utf8')).toBe('Title\na\n');
-  expect(service.requests).toEqual([]);
+  expect(readFileSync(join(at.path, 'rows.csv'), 'utf8')).toBe('Title\na\n');
+  expect(at.service.requests).toEqual([]);
 });
 
 test.runIf(isPosix)('a named pipe is waited for before anything is sent, and a signal ends the wait', async () => {
-  const { service, directory } = await world();
-  await using _ = service;
-  await using __ = directory;
-  const pipe = join(directory.path, 'pipe');
+  await using at = await world();
+  const pipe = join(at.path, 'pipe');
   execFileSync('mkfifo', [pipe]);
-  const options = { cwd: directory.path };
+  const options = { cwd: at.path };
   const start = () =>
-    listctl([...create, '--rejects', 'pipe'], { HOME: directory.path, ...environmentFor(service) }, options);
+    listctl([...create, '--rejects', 'pipe'], { HOME: at.path, ...environmentFor(at.service) }, options);
 
   const waiting = start();
   setTimeout(() => waiting.kill('SIGTERM'), 1000);
   const ended = await waiting;
-  expect([ended.exitCode ?? ended.signal, service.requests]).toEqual(['SIGTERM', []]);
+  expect([ended.exitCode ?? ended.signal, at.service.requests]).toEqual(['SIGTERM', []]);
 
   const [text, { exitCode }] = await Promise.all([readFile(pipe, 'utf8'), start()]);
   expect([exitCode, text]).toEqual([9, expect.stringMatching(/^Title,listctl:error\na,/)]);

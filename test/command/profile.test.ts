@@ -149,18 +149,13 @@ describe('profile list, show, use, remove', () => {
     expect(ids.stdout).toBe('prod\ndev\n');
   });
 
-  test('list without profiles is not an error, and creates no file', async () => {
+  test('list of none is no error, and an empty list to a script; one that could not be read is nothing', async () => {
     await using directory = await settingsDirectory();
 
     expect(await run(['profile', 'list'], directory)).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
-    expect(existsSync(directory.config)).toBe(false);
-  });
-
-  test('list of none is an empty list to a script; one that could not be read is nothing', async () => {
-    await using directory = await settingsDirectory();
-
     expect(await run(['profile', 'list', '-o', 'json'], directory)).toMatchObject({ exitCode: 0, stdout: '[]\n' });
     expect(await run(['profile', 'list', '-o', 'jsonl'], directory)).toMatchObject({ exitCode: 0, stdout: '' });
+    expect(existsSync(directory.config)).toBe(false);
     writeFileSync(directory.config, '{');
     expect(await run(['profile', 'list', '-o', 'json'], directory)).toMatchObject({ exitCode: 10, stdout: '' });
   });
