@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileIo } from '../../src/bulk/journal-lines.ts';
 import { Stopped } from '../../src/core/errors.ts';
-import type { StateShown } from '../command/apply/apply-world.ts';
+import type { StateShown } from '../command/apply/fixtures.ts';
 import { type ItemService, itemService } from '../command/apply/item-service.ts';
 import type { ListRequest, Script } from '../command/bulk/list-service.ts';
 import { type Run, run } from '../support/test-host.ts';

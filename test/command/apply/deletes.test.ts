@@ -1,8 +1,7 @@
 /** What keeps a manifest that was cut short from emptying its list: refusals, --max-delete and a typed confirmation. */
 import { gzipSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
-import type { ApplyWorld } from './apply-world.ts';
-import { test } from './fixtures.ts';
+import { type ApplyWorld, test } from './fixtures.ts';
 
 function items(count: number) {
   return Array.from({ length: count }, (_, at) => ({ Title: `t${at + 1}` }));

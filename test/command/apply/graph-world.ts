@@ -8,7 +8,7 @@ import type { ScriptedAnswer } from '../../support/scripted-service.ts';
 import { type Run, run } from '../../support/test-host.ts';
 import { graphIn, type schemaOf } from '../../unit/service/graph/graph-in.ts';
 import { type ManyWorld, manyWorld } from '../bulk/bulk-world.ts';
-import type { StateShown } from './apply-world.ts';
+import type { StateShown } from './fixtures.ts';
 import type { JsonFields } from './item-service.ts';
 
 export type ColumnDefinitions = Parameters<typeof schemaOf>[0][string];

@@ -1,7 +1,6 @@
 /** A create whose outcome is unknown: held, reported, resolved manually, or retried with a key that is honored. */
 import { describe, expect } from 'vitest';
-import type { ApplyWorld } from './apply-world.ts';
-import { a, b, type Fixtures, test } from './fixtures.ts';
+import { type ApplyWorld, a, b, type Fixtures, test } from './fixtures.ts';
 import type { ItemService } from './item-service.ts';
 
 /** Makes a list with `a`, and `b` in doubt: its create got a 500, and was carried out or not. */

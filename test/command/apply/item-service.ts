@@ -2,9 +2,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { listItemService } from '../../../src/service/handle.ts';
 import type { ServiceResponse } from '../../../src/service/message.ts';
+import type { Key, Store, Transaction } from '../../../src/service/store.ts';
 import { listening } from '../../support/loopback-server.ts';
 import { type ListRequest, readRequest, type Script, sendAnswer } from '../bulk/list-service.ts';
-import { memoryStore } from './memory-store.ts';
 
 export type JsonFields = Readonly<Record<string, unknown>>;
 
@@ -92,4 +92,45 @@ function idOf({ body }: ServiceResponse): string {
 
 function plain(headers: IncomingMessage['headers']): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+}
+
+/** A store of the built-in service in memory, for tests that make thousands of them. */
+interface MemoryStore extends Store {
+  readonly records: ReadonlyMap<string, string>;
+}
+
+function memoryStore(): MemoryStore {
+  let records = new Map<string, string>();
+  return {
+    get records() {
+      return records;
+    },
+    get: (key) => records.get(recordName(key)),
+    entries: () => [],
+    write: async (work) => {
+      const changed = new Map(records);
+      const result = work(transactionOn(changed));
+      records = changed;
+      return result;
+    },
+    close: async () => {},
+  };
+}
+
+function transactionOn(records: Map<string, string>): Transaction {
+  return {
+    get: (key) => records.get(recordName(key)),
+    put: (key, value) => {
+      records.set(recordName(key), value);
+    },
+    remove: (key) => {
+      records.delete(recordName(key));
+    },
+    // Only asked for keys of a day ago: no test lasts so long.
+    entries: () => [],
+  };
+}
+
+function recordName(key: Key): string {
+  return JSON.stringify(key);
 }

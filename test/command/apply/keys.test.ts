@@ -1,8 +1,7 @@
 /** The idempotency keys of creates are derived from what is created: they need no state, and identify one body each. */
 import { rmSync } from 'node:fs';
 import { describe, expect } from 'vitest';
-import type { ApplyWorld } from './apply-world.ts';
-import { a, b, test as base, type Fixtures } from './fixtures.ts';
+import { type ApplyWorld, a, b, test as base, type Fixtures } from './fixtures.ts';
 import type { ItemService } from './item-service.ts';
 
 /** A test with a service that honors keys, and is known to. */

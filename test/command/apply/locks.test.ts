@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { entryOf, thisHolder } from '../../../src/core/lock.ts';
 import type { Run } from '../../support/test-host.ts';
-import { type ApplyWorld, applyWorld } from './apply-world.ts';
-import { test } from './fixtures.ts';
+import { type ApplyWorld, applyWorld, test } from './fixtures.ts';
 import { itemService } from './item-service.ts';
 
 const [a, b] = [{ Title: 'a' }, { Title: 'b' }];

@@ -2,8 +2,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import type { ApplyWorld } from './apply-world.ts';
-import { a, b, test } from './fixtures.ts';
+import { type ApplyWorld, a, b, test } from './fixtures.ts';
 
 function filesOf({ path }: ApplyWorld): ReadonlyMap<string, string> {
   const names = readdirSync(path, { withFileTypes: true }).filter((entry) => entry.isFile());

@@ -1,8 +1,7 @@
 /** `--out plan.json`, and `apply plan.json`: exactly that, or nothing. */
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect } from 'vitest';
-import type { ApplyWorld } from './apply-world.ts';
-import { a, b, c, test } from './fixtures.ts';
+import { type ApplyWorld, a, b, c, test } from './fixtures.ts';
 import type { ItemService } from './item-service.ts';
 
 /** A list of three, and a saved plan that updates one, creates one and deletes one. */

@@ -110,34 +110,24 @@ test('the hash is of the bytes on disk, however they are read', async () => {
 });
 
 test.each([
-  [
-    'manifest.yaml',
-    '- k: a\n- k: b\n- k: a\n',
-    'manifest.yaml: 1 of 3 items invalid: line 3: the key "a" is already used in line 1',
-  ],
-  ['manifest.csv', 'k\n1\n1\n', 'manifest.csv: 1 of 2 items invalid: line 3: the key "1" is already used in line 2'],
-  [
-    'manifest.json',
-    '[{"k":1},\n{"k":"1"}]',
-    'manifest.json: 1 of 2 items invalid: line 2: the key "1" is already used in line 1',
-  ],
-  ['manifest.yaml', '- k: ""\n', 'manifest.yaml: 1 of 1 item invalid: line 1: the key field "k" is empty'],
-  ['manifest.csv', 'k,v\n,1\n', 'manifest.csv: 1 of 1 item invalid: line 2: the key field "k" is missing'],
-  ['manifest.csv', 'v,w\n1,2\n3,4\n', 'manifest.csv, line 1: invalid header: no column is the key field "k"'],
-  ['manifest.yaml', '- v: 1\n', 'manifest.yaml: 1 of 1 item invalid: line 1: the key field "k" is missing'],
-  [
-    'manifest.yaml',
-    '- k: [1]\n',
-    'manifest.yaml: 1 of 1 item invalid: line 1: the key field "k" is not a string, number or boolean',
-  ],
-  [
-    'manifest.yaml',
-    '- k:\n',
-    'manifest.yaml: 1 of 1 item invalid: line 1: the key field "k" is not a string, number or boolean',
-  ],
-  ['manifest.yaml', '- toString: 1\n', 'manifest.yaml: 1 of 1 item invalid: line 1: the key field "k" is missing'],
-])('I15: in %s %j: %#', async (name, content, message) => {
-  expect(await failureOf(name, content, { key: 'k' })).toBe(message);
+  ['yaml', '- k: a\n- k: b\n- k: a\n', '1 of 3 items invalid: line 3: the key "a" is already used in line 1'],
+  ['csv', 'k\n1\n1\n', '1 of 2 items invalid: line 3: the key "1" is already used in line 2'],
+  ['json', '[{"k":1},\n{"k":"1"}]', '1 of 2 items invalid: line 2: the key "1" is already used in line 1'],
+  ['yaml', '- k: ""\n', '1 of 1 item invalid: line 1: the key field "k" is empty'],
+  ['csv', 'k,v\n,1\n', '1 of 1 item invalid: line 2: the key field "k" is missing'],
+  ['yaml', '- v: 1\n', '1 of 1 item invalid: line 1: the key field "k" is missing'],
+  ['yaml', '- k: [1]\n', '1 of 1 item invalid: line 1: the key field "k" is not a string, number or boolean'],
+  ['yaml', '- k:\n', '1 of 1 item invalid: line 1: the key field "k" is not a string, number or boolean'],
+  ['yaml', '- toString: 1\n', '1 of 1 item invalid: line 1: the key field "k" is missing'],
+  ['yaml', '- 1\n', '1 of 1 item invalid: line 1: not a JSON object'],
+  ['yaml', 'key: k\n', 'items is required (write items: [] for an empty list)'],
+  ['yaml', '', 'expected a list of items, or an object with site, list, key and items'],
+  ['yaml', 'just text', 'expected a list of items, or an object with site, list, key and items'],
+  ['json', '{"items":[{"k":1},\n  {"k":}]}', '1 of 2 items invalid: line 2, column 8: invalid JSON at "}"'],
+])('I15: in a manifest in %s %j is refused: %s', async (format, content, message) => {
+  const name = `manifest.${format}`;
+
+  expect(await failureOf(name, content, { key: 'k' })).toBe(`${name}: ${message}`);
 });
 
 test('an inherited name is not a key', async () => {
@@ -165,16 +155,6 @@ test('reports several problems one by one, each with its place, and counts them'
   });
 });
 
-test.each([
-  ['manifest.yaml', 'baseUrl: https://evil.example\nitems: []\n', 'manifest.yaml, line 1: unknown member "baseUrl"'],
-  ['manifest.yaml', 'items: []\ntoken: x\n', 'manifest.yaml, line 2: unknown member "token"'],
-  ['manifest.json', '{"items":[],\n "token":"x"}', 'manifest.json, line 2, column 10: unknown member "token"'],
-  ['manifest.json', '{"__proto__":{},"items":[]}', 'manifest.json, line 1, column 14: unknown member "__proto__"'],
-  ['manifest.json', '{"listctl":"plan","version":1}', 'manifest.json, line 1, column 12: unknown member "listctl"'],
-])('D: %s names no address and no token: %j', async (name, content, message) => {
-  expect(await failureOf(name, content, { key: 'k' })).toBe(message);
-});
-
 test('D: nothing in a manifest makes a file be read', async () => {
   const { items } = await seedFrom('manifest.yaml', '- k: "@/etc/hostname"\n  "v@": /etc/hostname\n', { key: 'k' });
 
@@ -182,33 +162,25 @@ test('D: nothing in a manifest makes a file be read', async () => {
 });
 
 test.each([
-  [
-    'manifest.yaml',
-    'key: k\nitems:\n  - k: a\n    k: b\n',
-    'manifest.yaml, line 4, column 5: invalid YAML: duplicate key "k"',
-  ],
-  ['manifest.yaml', 'key: k\n', 'manifest.yaml: items is required (write items: [] for an empty list)'],
-  ['manifest.yaml', 'key: k\nitems:\n', 'manifest.yaml, line 2: items is not a list'],
-  ['manifest.yaml', 'site: ..\nitems: []', 'manifest.yaml, line 1: the site id is "..", which is not a path segment'],
-  ['manifest.yaml', 'list: [1]\nitems: []', 'manifest.yaml, line 1: list is not a string'],
-  ['manifest.yaml', '', 'manifest.yaml: expected a list of items, or an object with site, list, key and items'],
-  [
-    'manifest.yaml',
-    'just text',
-    'manifest.yaml: expected a list of items, or an object with site, list, key and items',
-  ],
-  [
-    'manifest.json',
-    '{"items":[{"k":1},\n  {"k":}]}',
-    'manifest.json: 1 of 2 items invalid: line 2, column 8: invalid JSON at "}"',
-  ],
-  ['manifest.json', '{"items":[{"k":1}\n', 'manifest.json, line 2, column 1: invalid JSON: unexpected end'],
-  ['manifest.json', '{"items":[]}x', 'manifest.json, line 1, column 13: invalid JSON at "x"'],
-  ['manifest.json', '{"items":{}}', 'manifest.json, line 1, column 10: items is not a list'],
-  ['manifest.json', '{"items":[],"items":[]}', 'manifest.json, line 1, column 13: duplicate member "items"'],
-  ['manifest.yaml', '- 1\n', 'manifest.yaml: 1 of 1 item invalid: line 1: not a JSON object'],
-])('%s %j is refused: %s', async (name, content, message) => {
-  expect(await failureOf(name, content, { key: 'k' })).toBe(message);
+  ['csv', 'v,w\n1,2\n3,4\n', 'line 1: invalid header: no column is the key field "k"'],
+  ['yaml', 'key: k\nitems:\n  - k: a\n    k: b\n', 'line 4, column 5: invalid YAML: duplicate key "k"'],
+  ['yaml', 'key: k\nitems:\n', 'line 2: items is not a list'],
+  ['yaml', 'site: ..\nitems: []', 'line 1: the site id is "..", which is not a path segment'],
+  ['yaml', 'list: [1]\nitems: []', 'line 1: list is not a string'],
+  ['json', '{"items":[{"k":1}\n', 'line 2, column 1: invalid JSON: unexpected end'],
+  ['json', '{"items":[]}x', 'line 1, column 13: invalid JSON at "x"'],
+  ['json', '{"items":{}}', 'line 1, column 10: items is not a list'],
+  ['json', '{"items":[],"items":[]}', 'line 1, column 13: duplicate member "items"'],
+  // D: it names no address and no token.
+  ['yaml', 'baseUrl: https://evil.example\nitems: []\n', 'line 1: unknown member "baseUrl"'],
+  ['yaml', 'items: []\ntoken: x\n', 'line 2: unknown member "token"'],
+  ['json', '{"items":[],\n "token":"x"}', 'line 2, column 10: unknown member "token"'],
+  ['json', '{"__proto__":{},"items":[]}', 'line 1, column 14: unknown member "__proto__"'],
+  ['json', '{"listctl":"plan","version":1}', 'line 1, column 12: unknown member "listctl"'],
+])('a manifest in %s %j is refused as a whole: %s', async (format, content, message) => {
+  const name = `manifest.${format}`;
+
+  expect(await failureOf(name, content, { key: 'k' })).toBe(`${name}, ${message}`);
 });
 
 test('refuses a key field that differs between flag and manifest, and a missing one', async () => {
