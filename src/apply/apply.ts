@@ -63,7 +63,6 @@ interface ApplyOptions {
   readonly name: string;
   readonly opened: OpenManifest;
   readonly flags: ApplyFlags;
-  /** With --dry-run or --out. */
   readonly isOnlyShown: boolean;
   readonly pace: RunLimits;
   readonly maxDelete: number | undefined;
@@ -255,7 +254,6 @@ function checkKnown(state: State, { opened, flags }: ApplyOptions): void {
   });
 }
 
-/** What was read of the list. */
 type ItemsRead = Pick<PlanInput, 'current' | 'others' | 'isSame'> & {
   /** Those of `others` that a new state begins with. */
   readonly imported?: ReadonlyMap<string, KnownItem>;

@@ -78,7 +78,6 @@ interface ExecuteOptions {
 /** A step as a row of the run. */
 interface StepRow {
   readonly number: number;
-  /** The key of the item. */
   readonly name: string;
   readonly action: Step['action'];
   readonly id: string | undefined;

@@ -69,7 +69,6 @@ function toKeyedId(row: Row | BadRow, file: RowsFile): KeyedId | Failure {
   return key ? { key, id, line } : badRowFailure({ ...row, problem: 'no key', column: undefined }, file);
 }
 
-/** Collects what is wrong with items of a file or of the command line. */
 class Problems {
   count = 0;
   readonly #name: string;
@@ -173,7 +172,6 @@ export async function importList(
   return { state: changed, count: found.size, strangers };
 }
 
-/** Checks all items before any failure is thrown. */
 async function checkEach(
   items: readonly KeyedId[],
   name: string,

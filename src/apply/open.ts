@@ -20,7 +20,6 @@ import { checkJournal, journalPath, type RunJournal, readRunJournal, recoverRun 
 import type { State, Target } from './state.ts';
 import { backupPath, readState, versionAt, writeState } from './state-file.ts';
 
-/** The flags of commands on manifests, as typed. */
 export interface ManifestFlags extends BulkFlags {
   readonly key?: string;
   readonly state?: string;
@@ -113,7 +112,6 @@ function wordsFor(name: string, flags: ManifestFlags, { settings: { sources } }:
   return [name, ...words, ...(quotes === false ? ['--no-quotes'] : [])].map(shellWord).join(' ');
 }
 
-/** A state file, and the files next to it. */
 export function stateFilePaths(path: string): ReturnType<typeof journalFiles> {
   return { path, endings: ['.journal', '.bak', '.lock'] };
 }

@@ -41,7 +41,6 @@ export interface PlanFile extends Omit<Plan, 'learned'> {
   readonly targets?: readonly string[] | undefined;
 }
 
-/** Whether a file starts as a plan, and not as a manifest. */
 export function looksLikePlan(start: string): boolean {
   return /^\ufeff?\s*\{\s*"listctl"\s*:\s*"plan"/.test(start);
 }

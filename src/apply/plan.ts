@@ -133,10 +133,7 @@ class Planner {
   readonly #inDoubt: string[] = [];
   readonly #orphaned: string[] = [];
   readonly #learned = new Map<string, StateItem | undefined>();
-  #unchanged = 0;
-  #gone = 0;
-  #drifted = 0;
-  #forgotten = 0;
+  readonly #counts = { unchanged: 0, drifted: 0, gone: 0, forgotten: 0 };
 
   constructor(input: PlanInput) {
     this.#input = input;
@@ -177,7 +174,7 @@ class Planner {
     const current = this.#currentOf(key);
     if (current?.kind === 'gone') {
       this.#learned.set(key, undefined);
-      this.#forgotten += 1;
+      this.#counts.forgotten += 1;
     } else if (!prune) this.#orphaned.push(key);
     else if (!this.#refuses('delete', key, known, current)) {
       this.#delete(key, known, current?.kind === 'there' ? current : known);
@@ -206,7 +203,7 @@ class Planner {
       this.#conflicts.push({ key, id, action: 'create', found: ownField(found, name) });
     }
     if (others.length > 0) return;
-    if (more.why === 'gone') this.#gone += 1;
+    if (more.why === 'gone') this.#counts.gone += 1;
     this.#steps.push({ number: this.#next, action: 'create', key, fields, after: fields, ...more });
   }
 
@@ -221,7 +218,7 @@ class Planner {
 
   /** The item matches, but the state may be outdated. */
   #leave(key: string, known: KnownItem, now: KnownItem): void {
-    this.#unchanged += 1;
+    this.#counts.unchanged += 1;
     if (known.etag !== now.etag || !isSameValue(known.fields, now.fields)) this.#learned.set(key, now);
   }
 
@@ -247,12 +244,12 @@ class Planner {
 
   #delete(key: string, { id, fields: applied }: KnownItem, now: Pick<KnownItem, 'fields' | 'etag'>): void {
     const sent = { fields: {}, before: now.fields, after: {} };
-    const step: ItemStep = { number: this.#next, action: 'delete', key, id, ...etagOf(now), ...sent };
+    const step = { number: this.#next, action: 'delete', key, id, ...etagOf(now), ...sent } as const;
     this.#push(step, !holds(now.fields, applied, this.#isSame));
   }
 
   #push(step: ItemStep, isDrift: boolean): void {
-    if (isDrift) this.#drifted += 1;
+    if (isDrift) this.#counts.drifted += 1;
     this.#steps.push(isDrift ? { ...step, drift: true } : step);
   }
 
@@ -261,14 +258,13 @@ class Planner {
   }
 
   end(): Plan {
-    const counts = { create: 0, update: 0, delete: 0 };
-    for (const { action } of this.#steps) counts[action] += 1;
+    const actions = { create: 0, update: 0, delete: 0 };
+    for (const { action } of this.#steps) actions[action] += 1;
     const [conflicts, inDoubt, orphaned] = [this.#conflicts, this.#inDoubt, this.#orphaned];
+    const { unchanged, ...found } = this.#counts;
     const left = { inDoubt: inDoubt.length, conflict: conflicts.length, orphaned: orphaned.length };
-    const rest = { unchanged: this.#unchanged, ...left };
-    const found = { drifted: this.#drifted, gone: this.#gone, forgotten: this.#forgotten };
-    const names = { conflicts, inDoubt, orphaned };
-    return { steps: this.#steps, counts: { ...counts, ...rest, ...found }, ...names, learned: this.#learned };
+    const counts = { ...actions, unchanged, ...left, ...found };
+    return { steps: this.#steps, counts, conflicts, inDoubt, orphaned, learned: this.#learned };
   }
 }
 

@@ -153,7 +153,6 @@ export function versionAt(path: string): string | undefined {
   return head === undefined ? undefined : `${head.lineage} ${head.serial}`;
 }
 
-/** The path of the previous version. */
 export function backupPath(path: string): string {
   return `${path}.bak`;
 }

@@ -39,9 +39,9 @@ export async function exportList(flags: ManifestFlags, session: Session): Promis
   const pages = exported.writtenPages(itemPages(list, {}, client));
   if (output.format(true) === 'pretty' && !output.hasQuery) await printManifest({ ...list, key }, pages, session);
   else {
-    const view: View<Item> = { ...itemView, printsNone: true, inPages: true };
     const shown = hasColumns ? { columns: ['id', ...written.map(fieldName)] } : {};
-    await output.printing({ ...view, ...shown }, true, async (print) => {
+    const view: View<Item> = { ...itemView, printsNone: true, inPages: true, ...shown };
+    await output.printing(view, true, async (print) => {
       await printPages(pages, print, session);
     });
   }
@@ -105,7 +105,6 @@ function checkLookups(columns: readonly Column[]): void {
   );
 }
 
-/** Items in the form that is written, and what is to be said of them at the end. */
 class ExportedItems {
   readonly #key: string | undefined;
   readonly #columns: readonly Column[];

@@ -211,7 +211,6 @@ const markdownMax = 64_000;
 
 const markdownColumns = 1000;
 
-/** The signs that are colored in a diff. */
 const diffSigns: Readonly<Record<string, string>> = { '~': '!', '?': '!', '=': '#' };
 
 /**

@@ -311,11 +311,9 @@ export interface RunResults {
   readonly run: string | undefined;
   readonly journal: string | undefined;
   readonly totals: RunTotals;
-  /** The counts of this session. */
   readonly settled: Readonly<SettledRows>;
   readonly applied?: AppliedCounts | undefined;
   readonly groups: readonly FailureGroup[];
-  /** Lines below the summary. */
   readonly notes: readonly string[];
 }
 

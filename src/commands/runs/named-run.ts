@@ -1,7 +1,7 @@
 /** Finds and reads the run that an argument names. */
 import { existsSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
-import type { JournalHeader, RowCounts } from '../../bulk/journal-format.ts';
+import type { JournalHeader } from '../../bulk/journal-format.ts';
 import { fileIo, readHeader } from '../../bulk/journal-lines.ts';
 import { doneRow, journalRecords, type Replay, readJournal } from '../../bulk/journal-read.ts';
 import { bootId, isAmongRuns, journalLock, runOrigin } from '../../bulk/record.ts';
@@ -24,7 +24,6 @@ import { shellWord } from '../../core/text.ts';
 import type { RunShown } from '../../output/runs.ts';
 import { findRunsDirectory, runsDirectory } from '../../settings/directories.ts';
 
-/** What RUN is, on help pages. */
 export const runWords = 'run id or its start, "last", or path of a journal';
 
 /** Finds the journal of a run id, `last`, abbreviation or path. */
@@ -115,13 +114,9 @@ export async function checkTarget({ run, origin, site, list }: JournalHeader, se
 }
 
 /** Summarizes a run, without header and counts if its journal is damaged. */
-export function toRunSummary(known: {
-  readonly run: string;
-  readonly header?: JournalHeader | undefined;
-  readonly counts?: RowCounts | undefined;
-  readonly isRunning?: boolean;
-  readonly undone?: number | undefined;
-}): RunShown {
+export function toRunSummary(
+  known: Pick<RunShown, 'run'> & Partial<RunShown> & { readonly isRunning?: boolean },
+): RunShown {
   const { run, header, counts, isRunning = false, undone } = known;
   const status = counts !== undefined && isUndone(counts, undone) ? 'undone' : runStatus(counts);
   return { run, status: isRunning ? 'running' : status, header, counts, undone };

@@ -58,7 +58,6 @@ export const resolveCommand: CommandSpec = {
   },
 };
 
-/** Resolves rows in doubt, and prints the run. */
 async function resolveRows(session: Session, word: string, flags: ResolveFlags): Promise<void> {
   const { host } = session;
   const typed = parseFlags(flags);
@@ -133,7 +132,6 @@ function isRowNumber(text: string): boolean {
   return /^[1-9]\d{0,14}$/.test(text);
 }
 
-/** Reads the file of `--from`. */
 async function readResolutions(from: string, { host }: Session): Promise<readonly Resolution[]> {
   if (from === '-') takeStdin(host);
   const input = await openInput(from, { host, spoolDirectory: findRunsDirectory(host) });

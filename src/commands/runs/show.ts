@@ -83,7 +83,6 @@ async function figuresOf(path: string, { sessions }: Pick<Replay, 'sessions'>) {
   return figures.end(Math.max(1, started));
 }
 
-/** The figures of `runs show` beyond those of a list. */
 class Figures {
   /** Of milliseconds plus one, since a histogram begins at 1. */
   readonly #times = createHistogram({ highest: 1e9 });
@@ -208,8 +207,11 @@ async function showRun(
   const isRunning = isRunActive(path, host);
   if (inDoubt || rows) {
     if (isRunning) await session.messages.say(`run ${header.run} is in progress: rows in flight are shown as in doubt`);
-    if (rows) return showRows(path, replay, session);
-    return (await import('./doubts.ts')).showDoubts(path, replay, session);
+    if (inDoubt) return (await import('./doubts.ts')).showDoubts(path, replay, session);
+    refuseCompacted(replay);
+    return session.output.printing(rowResultView, true, async (print) => {
+      for await (const outcome of rowResults(path, replay)) await print(outcome);
+    });
   }
   if (session.output.format(false) === 'id') return showIds(path, replay, session);
   const figures = await figuresOf(path, replay);
@@ -225,13 +227,6 @@ const compacted = 'completed more than 30 days ago; its ids and the results of i
 /** @throws {Failure} usage, if the records of the run are gone */
 export function refuseCompacted({ header: { run, isShrunk } }: Replay, hint?: string): void {
   if (isShrunk) throw new Failure('usage', `run ${run} ${compacted}`, { hint });
-}
-
-async function showRows(path: string, replay: Replay, session: Session): Promise<void> {
-  refuseCompacted(replay);
-  await session.output.printing(rowResultView, true, async (print) => {
-    for await (const outcome of rowResults(path, replay)) await print(outcome);
-  });
 }
 
 const idView: View<{ readonly id: string }> = {

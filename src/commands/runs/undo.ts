@@ -71,7 +71,6 @@ export const undoCommand: CommandSpec = {
   },
 };
 
-/** A run to undo, and how. */
 interface Undo {
   readonly word: string;
   readonly path: string;
@@ -86,7 +85,7 @@ interface Undo {
     /** The fields that cannot be restored. */
     readonly left: ReadonlySet<string>;
   };
-  /** Where the earlier values are; undefined for a run that created its items. */
+  /** Undefined for a run that created its items. */
   readonly kept: KeptValues | undefined;
   /** The fields of a deleted item as a create takes them, and the names of those that it cannot have. */
   readonly form: { written(read: Fields): Fields; left(read: Fields, written: Fields): readonly string[] };
@@ -97,7 +96,6 @@ interface Undo {
   readonly rejects: OutputFile | undefined;
 }
 
-/** Undoes a run; resumes an earlier undo. */
 async function undoRun(session: Session, word: string, flags: UndoFlags): Promise<void> {
   const { host } = session;
   const pace = parsePaceFlags(flags);
@@ -171,7 +169,6 @@ function keptNothing(run: string, action: string): Failure {
   return new Failure('usage', `cannot undo run ${run}: ${why}`, { hint: `${hint}nothing was sent` });
 }
 
-/** What the undo of each action does, in words. */
 const words = {
   create: { did: 'created', undo: 'Delete', undone: 'deleted' },
   update: { did: 'updated', undo: 'Put back the earlier values of', undone: 'put back' },
@@ -326,7 +323,7 @@ async function planOf(
       isCreate
         ? {
             ...createRowSender('create', list, client, { sendsKeys, keyOf: undefined, ignoreMissing: false, given }),
-            hashOf: createHashOf,
+            hashOf: ({ fields = {} }) => payloadHash(undefined, fields),
           }
         : createUndoSender({ run, list, client, isForced: flags.force === true }),
     pace: items.needsReads ? halved(pace) : pace,
@@ -356,11 +353,6 @@ async function* tasksOf(
   if (block.length > 0) yield block;
 }
 
-/** The id of the deleted item is not sent. */
-function createHashOf({ fields = {} }: UndoRow): string {
-  return payloadHash(undefined, fields);
-}
-
 function taskOf(
   row: UndoRow,
   problem: Failure | undefined,
@@ -373,10 +365,10 @@ function taskOf(
   const was = states[state];
   if (problem !== undefined) return { kind: 'invalid', row, was, failure: problem };
   if (state !== 'in-doubt') return { kind: 'send', row, was };
-  // Deleting and putting back again is safe, creating again only with a key that is still known.
+  // Deleting and putting back again is safe, creating again only with a key that is still known, and the same fields.
   const isCreate = of.header.action === 'delete';
   const how = { isCreate, inDoubt: isCreate ? undefined : ('retry' as const), present };
-  return doubtTask(row, before?.doubtOf(row.number), { ...how, hash: isCreate ? createHashOf(row) : '' });
+  return doubtTask(row, before?.doubtOf(row.number), { ...how, hash: payloadHash(undefined, row.fields ?? {}) });
 }
 
 /** JSONL, as for `items delete --from`. */
