@@ -317,21 +317,18 @@ describe('resumed', () => {
 test.for([
   { of: 'a deletion', known: { etag: '"v"' }, requests: ['DELETE 1'] },
   { of: 'the look before one', known: { fields }, requests: ['GET 1'] },
-])(
-  'a 404 with an HTML page, in response to $of, does not mean that the item is missing',
-  async ({ known, requests }, { world }) => {
-    const page = { status: 404, body: '<html>not here</html>', headers: { 'content-type': 'text/html' } };
-    await using service = await scriptedService(page);
-    const items = ['1', '2'].map((id) => ({ id, ...known }));
-    await world.journal(created(service.url, items));
+])('a 404 with an HTML page to $of does not mean that the item is missing', async ({ known, requests }, { world }) => {
+  const page = { status: 404, body: '<html>not here</html>', headers: { 'content-type': 'text/html' } };
+  await using service = await scriptedService(page);
+  const items = ['1', '2'].map((id) => ({ id, ...known }));
+  await world.journal(created(service.url, items));
 
-    const { exitCode, stderr } = await undo(world, service);
+  const { exitCode, stderr } = await undo(world, service);
 
-    expect(exitCode).toBe(4);
-    expect(stderr).toContain('0 undone, 2 remaining');
-    expect(sent(service)).toEqual(requests);
-  },
-);
+  expect(exitCode).toBe(4);
+  expect(stderr).toContain('0 undone, 2 remaining');
+  expect(sent(service)).toEqual(requests);
+});
 
 test('a row that was only read when the run stopped is remaining, and not in doubt', async ({ world }) => {
   await using service = await scriptedService(deleted, { status: 200, cut: true }, refused);
@@ -458,23 +455,20 @@ test.for([
   { typed: 'n\n', exit: 2, requests: 0 },
   { typed: '\n', exit: 2, requests: 0 },
   { typed: '\u0003', exit: 130, requests: 0 },
-])(
-  'on a terminal it asks, naming how many items and the list: $typed',
-  async ({ typed, exit, requests }, { world }) => {
-    await using service = await scriptedService(deleted);
-    await world.journal(created(service.url, tagged('1', '2')));
-    const host = testHost({ env: { ...world.env, ...environmentFor(service) }, terminal: 200, cwd: world.path });
+])('on a terminal it asks, with the count and the list: $typed', async ({ typed, exit, requests }, { world }) => {
+  await using service = await scriptedService(deleted);
+  await world.journal(created(service.url, tagged('1', '2')));
+  const host = testHost({ env: { ...world.env, ...environmentFor(service) }, terminal: 200, cwd: world.path });
 
-    const running = main(['runs', 'undo', 'last'], host);
-    await host.answer('?', typed);
+  const running = main(['runs', 'undo', 'last'], host);
+  await host.answer('?', typed);
 
-    expect(await running).toBe(exit);
-    expect(host.printed.stderr.replaceAll(/\n */g, '')).toContain(
-      `Delete the 2 items that run ${givenRun} (started 2026-11-20T10:15:30.000Z) created in list "tasks" of site "home" on http://127.0.0.1:`,
-    );
-    expect(service.requests).toHaveLength(requests);
-  },
-);
+  expect(await running).toBe(exit);
+  expect(host.printed.stderr.replaceAll(/\n */g, '')).toContain(
+    `Delete the 2 items that run ${givenRun} (started 2026-11-20T10:15:30.000Z) created in list "tasks" of site "home" on http://127.0.0.1:`,
+  );
+  expect(service.requests).toHaveLength(requests);
+});
 
 test('what was not undone is kept in --rejects, as rows that items delete takes', async ({ world }) => {
   await using service = await scriptedService(deleted, refused, deleted);

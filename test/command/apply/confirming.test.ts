@@ -10,19 +10,16 @@ describe('a plan with changes', () => {
     ['no terminal', {}, []],
     ['a CI', { terminal: 80, env: { CI: 'true' } }, []],
     ['--no-input', { terminal: 80 }, ['--no-input']],
-  ] as const)(
-    'P22: requires --yes if prompting is impossible (%s): 2, nothing sent',
-    async ([_, where, more], { service, world }) => {
-      await world.begin(a);
-      world.manifest(a, b);
-      const state = world.text('manifest.yaml.state.json');
+  ] as const)('P22: requires --yes without prompts (%s): 2', async ([_, where, more], { service, world }) => {
+    await world.begin(a);
+    world.manifest(a, b);
+    const state = world.text('manifest.yaml.state.json');
 
-      const { exitCode, stderr } = await world.run(['apply', 'manifest.yaml', ...more], where);
+    const { exitCode, stderr } = await world.run(['apply', 'manifest.yaml', ...more], where);
 
-      expect([exitCode, service.writes(), world.text('manifest.yaml.state.json')]).toEqual([2, ['POST a'], state]);
-      expect(stderr).toContain('--yes');
-    },
-  );
+    expect([exitCode, service.writes(), world.text('manifest.yaml.state.json')]).toEqual([2, ['POST a'], state]);
+    expect(stderr).toContain('--yes');
+  });
 
   test.for([
     { typed: 'y\n', exit: 0, sent: ['POST c', 'DELETE 2'] },
@@ -30,21 +27,18 @@ describe('a plan with changes', () => {
     { typed: '\n', exit: 2, sent: [] },
     { typed: '\u0003', exit: 130, sent: [] },
     { typed: '\u0004', exit: 2, sent: [] },
-  ])(
-    'is requested on a terminal, with the number of deletes: $typed',
-    async ({ typed, exit, sent }, { service, world }) => {
-      await world.begin(a, b);
-      world.manifest(a, c);
+  ])('is asked for, with the number of deletes: $typed', async ({ typed, exit, sent }, { service, world }) => {
+    await world.begin(a, b);
+    world.manifest(a, c);
 
-      const { exitCode, stderr } = await world.answering(
-        ['apply', 'manifest.yaml', '--prune', '--concurrency', '1'],
-        typed,
-      );
+    const { exitCode, stderr } = await world.answering(
+      ['apply', 'manifest.yaml', '--prune', '--concurrency', '1'],
+      typed,
+    );
 
-      expect([exitCode, service.writes().slice(2)]).toEqual([exit, sent]);
-      expect(stderr.replaceAll(/\s+/g, ' ')).toContain('Create 1 and DELETE 1 in list "tasks" of site "home" on ');
-    },
-  );
+    expect([exitCode, service.writes().slice(2)]).toEqual([exit, sent]);
+    expect(stderr.replaceAll(/\s+/g, ' ')).toContain('Create 1 and DELETE 1 in list "tasks" of site "home" on ');
+  });
 
   test('a "no" leaves no lock and no run behind', async ({ service, world }) => {
     await world.begin(a);

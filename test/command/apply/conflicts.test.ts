@@ -6,24 +6,21 @@ describe('another client that writes at the same time', () => {
   test.for([
     { what: 'an update', items: [{ ...a, Note: 'new' }, b], flags: [] },
     { what: 'a delete', items: [b], flags: ['--prune'] },
-  ])(
-    '412 to $what is a conflict: 9, the item is untouched, and the state keeps it',
-    async ({ items, flags }, { service, world }) => {
-      await world.begin(a, b);
-      const before = world.known().items['a'];
-      world.manifest(...items);
-      service.script = ({ method }) => {
-        if (method === 'GET') return undefined;
-        service.script = () => undefined;
-        return { status: 412, body: { error: 'it has changed' } };
-      };
+  ])('412 to $what is a conflict: 9, nothing is changed', async ({ items, flags }, { service, world }) => {
+    await world.begin(a, b);
+    const before = world.known().items['a'];
+    world.manifest(...items);
+    service.script = ({ method }) => {
+      if (method === 'GET') return undefined;
+      service.script = () => undefined;
+      return { status: 412, body: { error: 'it has changed' } };
+    };
 
-      const { exitCode, stderr } = await world.apply(...flags, '--yes');
+    const { exitCode, stderr } = await world.apply(...flags, '--yes');
 
-      expect([exitCode, service.items().get('1'), world.known().items['a']]).toEqual([9, a, before]);
-      expect(stderr).toContain('run again: listctl apply manifest.yaml');
-    },
-  );
+    expect([exitCode, service.items().get('1'), world.known().items['a']]).toEqual([9, a, before]);
+    expect(stderr).toContain('run again: listctl apply manifest.yaml');
+  });
 
   test('--no-refresh sends the ETag of the state: what changed since is a conflict', async ({ service, world }) => {
     await world.begin(a);

@@ -72,17 +72,14 @@ describe('--prune', () => {
     { left: 9, more: ['--max-delete', '11'], exit: 0, deleted: 11 },
     { left: 9, more: ['--max-delete', '10'], exit: 2, deleted: 0 },
     { left: 19, more: ['--max-delete', '0'], exit: 2, deleted: 0 },
-  ])(
-    'to $left of 20 with $more: exit $exit, $deleted deleted',
-    async ({ left, more, exit, deleted }, { service, world }) => {
-      await pruneTo(left, world);
+  ])('to $left of 20 with $more: $exit, $deleted gone', async ({ left, more, exit, deleted }, { service, world }) => {
+    await pruneTo(left, world);
 
-      const { exitCode, stderr } = await world.apply('--prune', '--yes', ...more);
+    const { exitCode, stderr } = await world.apply('--prune', '--yes', ...more);
 
-      expect([exitCode, service.items().size]).toEqual([exit, 20 - deleted]);
-      if (exit === 2) expect(stderr).toContain(`--max-delete ${20 - left}`);
-    },
-  );
+    expect([exitCode, service.items().size]).toEqual([exit, 20 - deleted]);
+    if (exit === 2) expect(stderr).toContain(`--max-delete ${20 - left}`);
+  });
 
   test('of fewer than half is not guarded', async ({ service, world }) => {
     await world.begin(...items(24));
@@ -120,16 +117,13 @@ describe('--prune', () => {
     expect([allowed.exitCode, service.items().size]).toEqual([0, 9]);
   });
 
-  test.for([[['--dry-run']], [['--out', 'plan.json']]] as const)(
-    '%j beyond --max-delete is 2',
-    async ([more], { world }) => {
-      await pruneTo(9, world);
+  test.for([[['--dry-run']], [['--out', 'plan.json']]] as const)('%j beyond it is 2', async ([more], { world }) => {
+    await pruneTo(9, world);
 
-      const { exitCode } = await world.apply('--prune', '--max-delete', '10', ...more);
+    const { exitCode } = await world.apply('--prune', '--max-delete', '10', ...more);
 
-      expect(exitCode).toBe(2);
-    },
-  );
+    expect(exitCode).toBe(2);
+  });
 });
 
 test.for(['x', '-1', '1.5', ''])('--max-delete %j is 2', async (text, { world }) => {

@@ -75,7 +75,7 @@ test('--rate spaces the requests, those of the look before the plan as well', as
 });
 
 test.for(['--concurrency', '--rate', '--max-errors', '--lock-timeout'])(
-  '%s that is not a number is 2: nothing sent',
+  '%s must be a number: 2',
   async (flag, { service, world }) => {
     world.manifest(...items);
 

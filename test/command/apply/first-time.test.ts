@@ -5,12 +5,12 @@ import { test } from './fixtures.ts';
 const [a, b] = [{ Title: 'a' }, { Title: 'b' }];
 
 describe('without a state file', () => {
-  test.for([['--yes'], ['--yes', '--prune'], ['--dry-run'], ['--no-refresh', '--yes']])(
-    'a job without --init is 2, with the path of the state: %j; nothing sent, none made',
+  test.for(['--yes', '--yes --prune', '--dry-run', '--no-refresh --yes'])(
+    '%s without --init is 2',
     async (flags, { service, world }) => {
       world.manifest(a);
 
-      const { exitCode, stdout, stderr } = await world.apply(...flags);
+      const { exitCode, stdout, stderr } = await world.apply(...flags.split(' '));
 
       expect([exitCode, stdout, service.requests, world.hasState()]).toEqual([2, '', [], false]);
       expect(stderr).toContain(`no state file at ${world.statePath}`);
@@ -39,19 +39,16 @@ describe('without a state file', () => {
     expect(stderr).toContain('Create 2 in list "tasks"');
   });
 
-  test.for(['none', 'json'])(
-    'on a terminal with -o %s, which has no such line, it is said on stderr',
-    async (format, { service, world }) => {
-      world.manifest(a);
+  test.for(['none', 'json'])('it is said on stderr with -o %s', async (format, { service, world }) => {
+    world.manifest(a);
 
-      const { exitCode, stderr } = await world.run(['apply', 'manifest.yaml', '-o', format, '--yes'], {
-        terminal: 200,
-      });
+    const { exitCode, stderr } = await world.run(['apply', 'manifest.yaml', '-o', format, '--yes'], {
+      terminal: 200,
+    });
 
-      expect([exitCode, service.writes()]).toEqual([0, ['POST a']]);
-      expect(stderr).toContain(`No state file at ${world.statePath}`);
-    },
-  );
+    expect([exitCode, service.writes()]).toEqual([0, ['POST a']]);
+    expect(stderr).toContain(`No state file at ${world.statePath}`);
+  });
 
   test('on a terminal with --quiet -o none the plan would not be visible: 2', async ({ service, world }) => {
     world.manifest(a);

@@ -22,38 +22,32 @@ function isInDoubt(world: ApplyWorld): boolean {
 }
 
 describe('a create without an answer', () => {
-  test.for([[true], [false]] as const)(
-    'is in doubt: 8, kept in the state with its key (carried out: %s)',
-    async ([applies], { service, world }) => {
-      const first = await leaveInDoubt(applies, { service, world });
+  test.for([true, false])('is in doubt: 8, with its key (carried out: %s)', async (applies, { service, world }) => {
+    const first = await leaveInDoubt(applies, { service, world });
 
-      expect([first.exitCode, createsOfB(service).length]).toEqual([8, 1]);
-      expect(first.stderr).toContain('listctl state resolve manifest.yaml KEY=ID, or KEY=none');
-      const { b: item, a: other } = world.known().items;
-      expect(item).toMatchObject({
-        fields: b,
-        inDoubt: { idempotencyKey: JSON.parse(createsOfB(service)[0]?.key ?? '') },
-      });
-      expect([item?.id, other?.id]).toEqual([undefined, '1']);
-    },
-  );
+    expect([first.exitCode, createsOfB(service).length]).toEqual([8, 1]);
+    expect(first.stderr).toContain('listctl state resolve manifest.yaml KEY=ID, or KEY=none');
+    const { b: item, a: other } = world.known().items;
+    expect(item).toMatchObject({
+      fields: b,
+      inDoubt: { idempotencyKey: JSON.parse(createsOfB(service)[0]?.key ?? '') },
+    });
+    expect([item?.id, other?.id]).toEqual([undefined, '1']);
+  });
 
   test.for([
     ['no change', [a, b]],
     ['a change', [{ ...a, Note: 'new' }, b]],
-  ] as const)(
-    'is 8 in a dry run with --detailed-exitcode, with %s, and 0 without it',
-    async ([_, items], { service, world }) => {
-      await leaveInDoubt(true, { service, world });
-      world.manifest(...items);
+  ] as const)('is 8 in a dry run with --detailed-exitcode, with %s', async ([_, items], { service, world }) => {
+    await leaveInDoubt(true, { service, world });
+    world.manifest(...items);
 
-      const detailed = await world.apply('--dry-run', '--detailed-exitcode');
+    const detailed = await world.apply('--dry-run', '--detailed-exitcode');
 
-      expect([detailed.exitCode, (await world.apply('--dry-run')).exitCode]).toEqual([8, 0]);
-      expect(detailed.stdout).toContain('? key "b", in doubt');
-      expect(detailed.stderr).toContain('listctl state resolve manifest.yaml KEY=ID, or KEY=none');
-    },
-  );
+    expect([detailed.exitCode, (await world.apply('--dry-run')).exitCode]).toEqual([8, 0]);
+    expect(detailed.stdout).toContain('? key "b", in doubt');
+    expect(detailed.stderr).toContain('listctl state resolve manifest.yaml KEY=ID, or KEY=none');
+  });
 
   test('is held by the next run: shown, nothing sent for it, 8; the others are done', async ({ service, world }) => {
     await leaveInDoubt(true, { service, world });
@@ -95,9 +89,9 @@ describe('a create without an answer', () => {
     expect([exitCode, JSON.parse(stdout)]).toMatchObject([0, { inDoubt: ['b'], counts: { inDoubt: 1 }, steps: [] }]);
   });
 
-  test.for([[true], [false]] as const)(
-    'is sent again by itself where the key is honored: one item (carried out: %s)',
-    async ([applies], { service, world }) => {
+  test.for([true, false])(
+    'is sent again if keys are honored (carried out: %s)',
+    async (applies, { service, world }) => {
       service.honorsKeys = true;
       await leaveInDoubt(applies, { service, world });
 
@@ -111,7 +105,7 @@ describe('a create without an answer', () => {
   );
 
   test.for(['sentAt', 'serviceAt'])(
-    'an honored key that is a day old by its %s is not sent again',
+    'a key a day old by its %s is not sent again',
     async (moment, { service, world }) => {
       service.honorsKeys = true;
       await leaveInDoubt(true, { service, world });
@@ -175,35 +169,29 @@ describe('state resolve', () => {
     expect(stderr).toContain('"b" was not created');
   });
 
-  test.for([['a=1'], ['a=none'], ['c=1'], ['b'], ['=1'], ['b='], ['b=..']] as const)(
-    '%s is 2: nothing is changed',
-    async ([word], { service, world }) => {
-      await leaveInDoubt(true, { service, world });
-      const [state, sent] = [world.text('manifest.yaml.state.json'), service.requests.length];
+  test.for(['a=1', 'a=none', 'c=1', 'b', '=1', 'b=', 'b=..'])('%s is 2', async (word, { service, world }) => {
+    await leaveInDoubt(true, { service, world });
+    const [state, sent] = [world.text('manifest.yaml.state.json'), service.requests.length];
 
-      const { exitCode, stderr } = await world.state('resolve', word);
+    const { exitCode, stderr } = await world.state('resolve', word);
 
-      expect([exitCode, world.text('manifest.yaml.state.json'), service.requests.length]).toEqual([2, state, sent]);
-      expect(stderr).not.toContain('was not created');
-    },
-  );
+    expect([exitCode, world.text('manifest.yaml.state.json'), service.requests.length]).toEqual([2, state, sent]);
+    expect(stderr).not.toContain('was not created');
+  });
 });
 
 test.for([
   ['an update', [{ ...a, Note: 'new' }], []],
   ['a delete', [], ['--prune']],
-] as const)(
-  '%s without an answer is 8, and the next run looks and does it',
-  async ([_, items, flags], { service, world }) => {
-    await world.begin(a);
-    world.manifest(...items);
-    service.script = ({ method }) => (method === 'GET' ? undefined : { status: 500, applies: true });
+] as const)('%s without an answer is 8; the next run does it', async ([_, items, flags], { service, world }) => {
+  await world.begin(a);
+  world.manifest(...items);
+  service.script = ({ method }) => (method === 'GET' ? undefined : { status: 500, applies: true });
 
-    const first = await world.apply('--yes', '--retries', '0', ...flags);
-    service.script = () => undefined;
-    const second = await world.apply('--yes', ...flags);
+  const first = await world.apply('--yes', '--retries', '0', ...flags);
+  service.script = () => undefined;
+  const second = await world.apply('--yes', ...flags);
 
-    expect([first.exitCode, second.exitCode, [...service.items().values()]]).toEqual([8, 0, items]);
-    expect(Object.keys(world.known().items)).toEqual(items.map(({ Title }) => Title));
-  },
-);
+  expect([first.exitCode, second.exitCode, [...service.items().values()]]).toEqual([8, 0, items]);
+  expect(Object.keys(world.known().items)).toEqual(items.map(({ Title }) => Title));
+});

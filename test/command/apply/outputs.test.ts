@@ -53,34 +53,28 @@ test('no output takes the place of what is kept beside the state', async ({ worl
   expect(world.text('manifest.yaml.state.json')).toBe(before);
 });
 
-test.for(['manifest.yaml', 'plan.json'])(
-  'no output takes the place of %s of a saved plan',
-  async (file, { service, world }) => {
-    await world.begin(a);
-    world.manifest(a, { Title: 'b' });
-    await world.apply('--out', 'plan.json');
-    const before = world.text(file);
+test.for(['manifest.yaml', 'plan.json'])('no output takes the place of %s', async (file, { service, world }) => {
+  await world.begin(a);
+  world.manifest(a, { Title: 'b' });
+  await world.apply('--out', 'plan.json');
+  const before = world.text(file);
 
-    const { exitCode } = await world.run(['apply', 'plan.json', '--summary-json', file]);
+  const { exitCode } = await world.run(['apply', 'plan.json', '--summary-json', file]);
 
-    expect([exitCode, service.writes(), world.text(file)]).toEqual([2, ['POST a'], before]);
-  },
-);
+  expect([exitCode, service.writes(), world.text(file)]).toEqual([2, ['POST a'], before]);
+});
 
-test.for(['-', '/dev/stdout'])(
-  '--out %s prints the plan as it is saved, and nothing else',
-  async (path, { service, world }) => {
-    world.manifest(a);
+test.for(['-', '/dev/stdout'])('--out %s prints the plan as saved', async (path, { service, world }) => {
+  world.manifest(a);
 
-    const { exitCode, stdout } = await world.apply('--init', '--out', path);
-    world.file('plan.json', stdout);
-    const both = await world.apply('--init', '--out', path, '-o', 'json');
-    const applied = await world.run(['apply', 'plan.json', '--yes']);
+  const { exitCode, stdout } = await world.apply('--init', '--out', path);
+  world.file('plan.json', stdout);
+  const both = await world.apply('--init', '--out', path, '-o', 'json');
+  const applied = await world.run(['apply', 'plan.json', '--yes']);
 
-    expect([exitCode, both.exitCode, applied.exitCode, service.writes()]).toEqual([0, 2, 0, ['POST a']]);
-    expect(both.stderr).toContain('--out cannot be used with -o json: both write to standard output');
-  },
-);
+  expect([exitCode, both.exitCode, applied.exitCode, service.writes()]).toEqual([0, 2, 0, ['POST a']]);
+  expect(both.stderr).toContain('--out cannot be used with -o json: both write to standard output');
+});
 
 test('what cannot be written is found out before anything is read', async ({ service, world }) => {
   await world.begin(a);

@@ -90,18 +90,15 @@ Plan: 1 to create, 1 to update, 1 to delete, 1 unchanged
     { flags: ['--dry-run', '--detailed-exitcode'], changed: 12, same: 0 },
     { flags: ['--dry-run'], changed: 0, same: 0 },
     { flags: ['--out', 'plan.json', '--detailed-exitcode'], changed: 12, same: 0 },
-  ])(
-    '$flags ends with $changed where there are changes, and $same where there are none',
-    async (row, { service, world }) => {
-      await world.begin(a);
+  ])('$flags ends with $changed with changes, and $same without', async (row, { service, world }) => {
+    await world.begin(a);
 
-      const same = await world.apply(...row.flags);
-      world.manifest(a, b);
-      const changed = await world.apply(...row.flags);
+    const same = await world.apply(...row.flags);
+    world.manifest(a, b);
+    const changed = await world.apply(...row.flags);
 
-      expect([changed.exitCode, same.exitCode, service.writes()]).toEqual([row.changed, row.same, ['POST a']]);
-    },
-  );
+    expect([changed.exitCode, same.exitCode, service.writes()]).toEqual([row.changed, row.same, ['POST a']]);
+  });
 
   test('an orphan alone is not a change', async ({ world }) => {
     await world.begin(a, b);

@@ -75,41 +75,35 @@ describe('the results of the steps, in their order', () => {
 test.for([
   ['json', 'y\n', 0],
   ['none', 'n\n', 2],
-] as const)(
-  'with -o %s on a terminal prints the plan on stderr before the prompt',
-  async ([format, typed, exit], { changed }) => {
-    const { exitCode, stdout, stderr } = await changed.world.answering(['apply', 'manifest.yaml', '-o', format], typed);
+] as const)('-o %s on a terminal prints the plan on stderr first', async ([format, typed, exit], { changed }) => {
+  const { exitCode, stdout, stderr } = await changed.world.answering(['apply', 'manifest.yaml', '-o', format], typed);
 
-    expect(exitCode).toBe(exit);
-    const lines = stripVTControlCharacters(stderr);
-    expect(lines.indexOf('Note: x → new')).toBeGreaterThan(-1);
-    expect(lines.indexOf('Note: x → new')).toBeLessThan(lines.indexOf('Create 1'));
-    expect(stdout).not.toContain('x → new');
-  },
-);
+  expect(exitCode).toBe(exit);
+  const lines = stripVTControlCharacters(stderr);
+  expect(lines.indexOf('Note: x → new')).toBeGreaterThan(-1);
+  expect(lines.indexOf('Note: x → new')).toBeLessThan(lines.indexOf('Create 1'));
+  expect(stdout).not.toContain('x → new');
+});
 
 describe('a key in doubt', () => {
-  test.for([['pretty'], ['jsonl']] as const)(
-    'is 8 and named, also where another step is refused (-o %s)',
-    async ([format], { service, world }) => {
-      world.manifest(a, b);
-      service.script = ({ method, fields }) =>
-        method === 'POST' ? { status: fields['Title'] === 'a' ? 500 : 400, body: { error: 'no' } } : undefined;
-      const words = ['--yes', '--retries', '0', '--concurrency', '1', '-o', format];
+  test.for(['pretty', 'jsonl'])('is 8 and named, also beside a failure (-o %s)', async (format, { service, world }) => {
+    world.manifest(a, b);
+    service.script = ({ method, fields }) =>
+      method === 'POST' ? { status: fields['Title'] === 'a' ? 500 : 400, body: { error: 'no' } } : undefined;
+    const words = ['--yes', '--retries', '0', '--concurrency', '1', '-o', format];
 
-      const first = await world.apply('--init', ...words);
-      const second = await world.apply(...words);
-      const third = await world.apply(...words, '--rejects', 'rejects.jsonl');
+    const first = await world.apply('--init', ...words);
+    const second = await world.apply(...words);
+    const third = await world.apply(...words, '--rejects', 'rejects.jsonl');
 
-      expect([first.exitCode, second.exitCode, third.exitCode]).toEqual([8, 8, 8]);
-      for (const { stderr } of [first, second, third]) expect(stderr.replaceAll('\\', '')).toContain('"a" in doubt');
-      expect(third.stderr).toContain('listctl state resolve manifest.yaml');
-      expect(jsonLines(world.text('rejects.jsonl'))).toMatchObject([{ key: 'b', action: 'create' }]);
-      if (format !== 'jsonl') return;
-      expect(jsonLines(third.stdout)).toMatchObject([
-        { key: 'a', action: 'create', status: 'in-doubt', error: { kind: 'in-doubt' } },
-        { key: 'b', action: 'create', status: 'failed', error: { kind: 'refused' } },
-      ]);
-    },
-  );
+    expect([first.exitCode, second.exitCode, third.exitCode]).toEqual([8, 8, 8]);
+    for (const { stderr } of [first, second, third]) expect(stderr.replaceAll('\\', '')).toContain('"a" in doubt');
+    expect(third.stderr).toContain('listctl state resolve manifest.yaml');
+    expect(jsonLines(world.text('rejects.jsonl'))).toMatchObject([{ key: 'b', action: 'create' }]);
+    if (format !== 'jsonl') return;
+    expect(jsonLines(third.stdout)).toMatchObject([
+      { key: 'a', action: 'create', status: 'in-doubt', error: { kind: 'in-doubt' } },
+      { key: 'b', action: 'create', status: 'failed', error: { kind: 'refused' } },
+    ]);
+  });
 });

@@ -228,15 +228,12 @@ describe('state forget', () => {
   });
 });
 
-test.for([['forget', 'a'], ['resolve', 'a=1'], ['export']])(
-  'state %s without a state file is 2',
-  async (words, { service, world }) => {
-    world.manifest(a);
-    const [verb = '', ...more] = words;
+test.for(['forget a', 'resolve a=1', 'export'])('%s without a state is 2', async (words, { service, world }) => {
+  world.manifest(a);
+  const [verb = '', ...more] = words.split(' ');
 
-    const { exitCode, stderr } = await world.state(verb, ...more);
+  const { exitCode, stderr } = await world.state(verb, ...more);
 
-    expect([exitCode, service.requests, world.hasState()]).toEqual([2, [], false]);
-    expect(stderr).toContain(`no state file at ${world.statePath}`);
-  },
-);
+  expect([exitCode, service.requests, world.hasState()]).toEqual([2, [], false]);
+  expect(stderr).toContain(`no state file at ${world.statePath}`);
+});

@@ -63,32 +63,6 @@ test('the same object may be JSON', async () => {
   });
 });
 
-test.each([
-  ['manifest.yaml', '- {Title: a, N: 1}\n- {Title: b}\n'],
-  ['manifest.json', '[{"Title":"a","N":1},\n{"Title":"b"}]'],
-  ['manifest.jsonl', '{"Title":"a","N":1}\n{"Title":"b"}\n'],
-])('%s may be a plain list of items', async (name, content) => {
-  const { items } = await seedFrom(name, content, { key: 'Title' });
-
-  expect(items.map(({ key, line, fields }) => [key, line, printJson(fields)])).toEqual([
-    ['a', 1, '{"Title":"a","N":1}'],
-    ['b', 2, '{"Title":"b"}'],
-  ]);
-});
-
-test('CSV and TSV are read as --from reads them', async () => {
-  const types = new Map([['N', 'number' as const]]);
-  const rows = { ...usual, types, rename: new Map([['Name', 'Title']]) };
-  const csv = await seedFrom('manifest.csv', 'Name,N\na,1.10\n"b\nc",\n', { rows, key: 'Title' });
-  const tsv = await seedFrom('manifest.tsv', 'Name\tN\na\t2\n', { rows, key: 'N' });
-
-  expect(csv.items.map(({ key, line, fields }) => [key, line, printJson(fields)])).toEqual([
-    ['a', 2, '{"Title":"a","N":1.10}'],
-    ['b\nc', 3, '{"Title":"b\\nc"}'],
-  ]);
-  expect(tsv.items.map(({ key }) => key)).toEqual(['2']);
-});
-
 test('a key is a text, a number by its digits, true or false', async () => {
   const { items } = await seedFrom('manifest.yaml', '- k: " a "\n- k: 12345678901234567890\n- k: 1.0\n- k: true\n', {
     key: 'k',

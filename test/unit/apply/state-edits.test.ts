@@ -30,16 +30,6 @@ function importItem(into: State, key: string, item: Pick<KnownItem, 'id' | 'etag
   return withItems(into, new Map([[key, { ...item, fields: of }]]), nowMs);
 }
 
-test('an existing item is imported, and a known one is refreshed', () => {
-  expect(importItem(state, 'c', { id: '3' }, fields, 0).items.get('c')).toEqual({ id: '3', fields });
-  expect(importItem(state, 'a', { id: '1', etag: '"v2"' }, {}, 0).items.get('a')).toEqual({
-    id: '1',
-    fields: {},
-    etag: '"v2"',
-  });
-  expect(state.items.has('c')).toBe(false);
-});
-
 test.each([
   ['c', '1', 'item "1" already belongs to "a"'],
   ['a', '2', '"a" is already item "1"'],
