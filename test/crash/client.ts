@@ -60,17 +60,8 @@ export function listctlWith(...more: readonly string[]): Client {
     start: (place) => {
       const { job, kind, directory, concurrency } = place;
       const resumes = hasJournal(directory) ? ['--resume'] : [];
-      const words = [
-        ...job.words,
-        '--from',
-        join(directory, 'rows.csv'),
-        ...resumes,
-        ...paceOf(kind),
-        '-o',
-        'jsonl',
-        ...more,
-      ];
-      return listctl([...words, '--concurrency', String(concurrency)], environmentOf(place));
+      const words = [...job.words, '--from', join(directory, 'rows.csv'), ...resumes, ...paceOf(kind), '-o', 'jsonl'];
+      return listctl([...words, ...more, '--concurrency', String(concurrency)], environmentOf(place));
     },
     recordedIn: recordedByJournal,
   };
@@ -88,13 +79,8 @@ export function paceOf(kind: ServiceKind): readonly string[] {
 }
 
 /** What a session of listctl finds around it. */
-export function environmentOf({
-  url,
-  kind,
-  site,
-  list,
-  directory,
-}: Pick<SessionPlace, 'url' | 'kind' | 'site' | 'list' | 'directory'>) {
+export function environmentOf(place: Pick<SessionPlace, 'url' | 'kind' | 'site' | 'list' | 'directory'>) {
+  const { url, kind, site, list, directory } = place;
   return {
     ...{ HOME: directory, LISTCTL_STATE_DIR: directory, LISTCTL_BASE_URL: url, LISTCTL_TOKEN: token },
     ...{ LISTCTL_SERVICE: kind, LISTCTL_SITE: site, LISTCTL_LIST: list },

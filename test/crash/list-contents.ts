@@ -23,11 +23,8 @@ export interface ListContents {
 export function listContents(service: string, path: string, kind: ServiceKind = 'list-item'): ListContents {
   const send = async (agent: Agent, method: string, url: string, body = ''): Promise<Answer> => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    const sent = request(url, {
-      agent,
-      method,
-      headers: body === '' ? { authorization: headers.authorization } : headers,
-    });
+    const { authorization } = headers;
+    const sent = request(url, { agent, method, headers: body === '' ? { authorization } : headers });
     const answer = new Promise<IncomingMessage>((resolve, reject) => sent.on('response', resolve).on('error', reject));
     sent.end(body);
     const { statusCode: status = 0 } = await answer;
@@ -66,11 +63,8 @@ export function listContents(service: string, path: string, kind: ServiceKind = 
       const read = (from: number, count: number) =>
         each(count, async (at, agent) => {
           const id = String(from + at);
-          const { status, body } = await send(
-            agent,
-            'GET',
-            `${service}${path}/${id}${kind === 'graph' ? '?$expand=fields' : ''}`,
-          );
+          const query = kind === 'graph' ? '?$expand=fields' : '';
+          const { status, body } = await send(agent, 'GET', `${service}${path}/${id}${query}`);
           if (status === 404) return;
           if (status !== 200) throw new Error(`the service does not give an item: ${status} ${body}`);
           items.set(id, ownFields(JSON.parse(body).fields));

@@ -18,30 +18,14 @@ export type RowModeName = 'create' | 'create-keyed' | 'update' | 'delete' | KeyF
 export type KeyFieldMode = 'create-unique' | 'create-indexed';
 
 export const modeNames: readonly ModeName[] = [
-  'create',
-  'create-keyed',
-  'update',
-  'delete',
-  'apply',
-  'apply-keyed',
-  'service',
-  'create-unique',
-  'create-indexed',
-  'apply-unique',
+  ...(['create', 'create-keyed', 'update', 'delete', 'apply', 'apply-keyed', 'service'] as const),
+  ...(['create-unique', 'create-indexed', 'apply-unique'] as const),
 ];
 
 /** The modes for a kind of service: Microsoft Graph knows keys in columns alone, and `service` is about the ordinary one. */
 export function modesFor(service: ServiceKind): readonly ModeName[] {
-  const ofGraph: readonly ModeName[] = [
-    'create',
-    'create-unique',
-    'create-indexed',
-    'update',
-    'delete',
-    'apply',
-    'apply-unique',
-  ];
-  return service === 'graph' ? ofGraph : modeNames.filter((mode) => columnsOf(mode) === undefined);
+  if (service !== 'graph') return modeNames.filter((mode) => columnsOf(mode) === undefined);
+  return ['create', 'create-unique', 'create-indexed', 'update', 'delete', 'apply', 'apply-unique'];
 }
 
 function hasKeyField(mode: ModeName): mode is KeyFieldMode {

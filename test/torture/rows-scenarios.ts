@@ -5,7 +5,7 @@ import { journalRecords, type Replay, readJournal } from '../../src/bulk/journal
 import { bootId } from '../../src/bulk/record.ts';
 import { refusedTitle } from './list-service.ts';
 import type { Ended, Place } from './place.ts';
-import { brokenEnd, brokenIf, type Scenario } from './scenario.ts';
+import { brokenEnd, brokenIf, runKilled, type Scenario } from './scenario.ts';
 
 const concurrency = 2;
 
@@ -117,18 +117,9 @@ function rowsScenario(work: RowsWork): Scenario {
 }
 
 async function killAt(nth: number, words: readonly string[], place: Place): Promise<void> {
-  let kill = (): boolean => false;
-  place.service.onRequest = () => {
-    if (place.service.requests.length === nth) kill();
-  };
   // Without a run, --resume is refused.
   const first = words.filter((word) => word !== '--resume');
-  await place.run(first, {
-    onStart: (process) => {
-      kill = () => process.kill('SIGKILL');
-    },
-  });
-  place.service.onRequest = () => {};
+  await runKilled(place, first, () => place.service.requests.length === nth);
   if (place.service.items.size < 1) throw new Error('the run was killed before it created anything');
 }
 

@@ -1,4 +1,5 @@
 /** What is tortured: a command in a prepared place, and what must hold whatever becomes of its system calls. */
+import type { LoggedRequest } from './list-service.ts';
 import type { Ended, Place } from './place.ts';
 
 export interface Scenario {
@@ -61,6 +62,28 @@ export function straysIn(place: Place, before: readonly string[] = []): readonly
 
 export function brokenIf(isBroken: boolean, sentence: string): readonly string[] {
   return isBroken ? [sentence] : [];
+}
+
+export function expectDone({ exitCode, stderr }: Ended): void {
+  if (exitCode !== 0) throw new Error(`what prepares the place failed with ${exitCode}: ${stderr}`);
+}
+
+/** Runs a command, and kills it at the request of which `isMoment` says so. */
+export async function runKilled(
+  place: Place,
+  words: readonly string[],
+  isMoment: (request: LoggedRequest) => boolean,
+): Promise<void> {
+  let kill = (): boolean => false;
+  place.service.onRequest = (request) => {
+    if (isMoment(request)) kill();
+  };
+  await place.run(words, {
+    onStart: (process) => {
+      kill = () => process.kill('SIGKILL');
+    },
+  });
+  place.service.onRequest = () => {};
 }
 
 /** That a run ended as it does without a fault. */

@@ -1,7 +1,7 @@
 /** Settings that are written: each file is the old one or the new one, whole (docs/faults.md, P09). */
 import { existsSync, readFileSync } from 'node:fs';
-import type { Ended, Place } from './place.ts';
-import { brokenEnd, brokenIf, type Scenario } from './scenario.ts';
+import type { Place } from './place.ts';
+import { brokenEnd, brokenIf, expectDone, type Scenario } from './scenario.ts';
 
 /** Three pages of memory: on a disk that is nearly full a part of it is written. */
 const large = 9000;
@@ -59,10 +59,7 @@ function settingsScenario(name: string, { before = [], words, input }: SettingsW
           ...mixed.map((text) => `a file is neither the old one nor the new one: ${text?.slice(0, 100)}`),
           ...brokenIf(exitCode === 0 && !isNew(place), 'it ended with 0, and the settings are not what was asked for'),
           ...brokenIf(exitCode === 10 && isNew(place) && !isTold, 'it ended with 10, and everything was done'),
-          ...brokenIf(
-            ![old[0], oldBackup, undefined].includes(backup),
-            'the .bak is neither the version before nor an older one',
-          ),
+          ...brokenIf(![old[0], oldBackup, undefined].includes(backup), 'the .bak is no earlier version'),
           ...brokenIf(existsSync(secondCopy(place)) && !isTold, 'there is a second copy of the token'),
         ];
       };
@@ -92,8 +89,4 @@ function secondCopy(place: Place): string {
 
 function textOf(path: string): string | undefined {
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
-}
-
-function expectDone({ exitCode, stderr }: Ended): void {
-  if (exitCode !== 0) throw new Error(`what prepares the place failed with ${exitCode}: ${stderr}`);
 }

@@ -4,8 +4,8 @@ import type { State } from '../../src/apply/state.ts';
 import { parseState } from '../../src/apply/state-file.ts';
 import { journalRecords, readJournal } from '../../src/bulk/journal-read.ts';
 import { bootId } from '../../src/bulk/record.ts';
-import type { Ended, Place } from './place.ts';
-import { brokenEnd, brokenIf, type Scenario } from './scenario.ts';
+import type { Place } from './place.ts';
+import { brokenEnd, brokenIf, expectDone, runKilled, type Scenario } from './scenario.ts';
 
 const manifestName = 'manifest.csv';
 const stateName = 'manifest.csv.state.json';
@@ -86,10 +86,9 @@ function stateScenario({ name, before, found, words, wanted, killsFirst = false 
     },
     goOn: async (place) => {
       const broken: string[] = [];
-      const again = async () => {
-        const { words: rest } = { words: words.filter((word) => word !== '--init') };
+      const again = () => {
         const isFirst = words.includes('--init') && stateIn(place) === undefined;
-        return place.run(isFirst ? words : rest);
+        return place.run(isFirst ? words : words.filter((word) => word !== '--init'));
       };
       let last = await again();
       if (last.exitCode === 8) {
@@ -168,17 +167,11 @@ async function brokenKnowledge(place: Place, state: State | undefined): Promise<
 }
 
 async function killAtSecondWrite(place: Place, words: readonly string[]): Promise<void> {
-  let [writes, kill] = [0, (): boolean => false];
-  place.service.onRequest = ({ method }) => {
+  let writes = 0;
+  await runKilled(place, words, ({ method }) => {
     writes += method === 'GET' ? 0 : 1;
-    if (writes === 2) kill();
-  };
-  await place.run(words, {
-    onStart: (process) => {
-      kill = () => process.kill('SIGKILL');
-    },
+    return writes === 2;
   });
-  place.service.onRequest = () => {};
   const state = stateIn(place);
   if (typeof state !== 'object' || state.run === undefined) throw new Error('it was not killed half way');
 }
@@ -195,8 +188,4 @@ async function settleDoubts(place: Place): Promise<readonly string[]> {
     broken.push(...brokenEnd(`state resolve ${title}=${id}`, ended));
   }
   return broken;
-}
-
-function expectDone({ exitCode, stderr }: Ended): void {
-  if (exitCode !== 0) throw new Error(`what prepares the place failed with ${exitCode}: ${stderr}`);
 }
