@@ -1,4 +1,4 @@
-/** Checks the rows of a file, and words what is wrong with them. */
+/** Checks the rows of a file, and makes the failures of bad ones. */
 import { createHash } from 'node:crypto';
 import { readSync } from 'node:fs';
 import { Failure } from '../core/errors.ts';

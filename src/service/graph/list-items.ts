@@ -296,7 +296,7 @@ function printToken({ epoch, count, after }: Place): string {
   return Buffer.from(`${after ?? ''};${count};${epoch}`).toString('base64url');
 }
 
-const form = /^(?<after>\d{0,15});(?<count>\d{1,15});(?<epoch>[\da-f-]{0,36})$/;
+const tokenForm = /^(?<after>\d{0,15});(?<count>\d{1,15});(?<epoch>[\da-f-]{0,36})$/;
 
 /**
  * The place of a token; `latest` is the current one.
@@ -305,7 +305,7 @@ const form = /^(?<after>\d{0,15});(?<count>\d{1,15});(?<epoch>[\da-f-]{0,36})$/;
  */
 function parseToken(token: string, current: Place, fresh: string): Place {
   if (token === 'latest') return current;
-  const { after, count, epoch } = form.exec(Buffer.from(token, 'base64url').toString())?.groups ?? {};
+  const { after, count, epoch } = tokenForm.exec(Buffer.from(token, 'base64url').toString())?.groups ?? {};
   if (epoch === undefined) throw invalidRequest('The token is invalid');
   const place = { epoch, count: Number(count), after: after === '' ? undefined : Number(after) };
   const isKnown = epoch === current.epoch || (epoch === '' && place.count === 0);
