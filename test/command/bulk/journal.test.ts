@@ -300,53 +300,35 @@ describe('--resume', () => {
 
     expect([exitCode, service.items.size, service.about().at(-1)]).toEqual([0, 5, 'fixed']);
     expect(jsonLines(stdout)).toEqual([{ row: 3, action: 'create', status: 'done', id: '5' }]);
-  });
-
-  test('a fixed row has a new key: it is another payload', async () => {
-    const { service, world } = await listWorld({ t3: { status: 400 } });
-
-    await world.run(create(world.file('a.csv', titles(5))));
-    await world.run(create(world.file('a.csv', titles(5).replace('t3', 'fixed')), '--resume'));
-
+    // It is another payload, so it has a new key.
     expect(new Set(service.requests.map(({ key }) => key)).size).toBe(6);
   });
 
-  test('P16: a done row that has changed is 2 before any request, and is named', async () => {
-    const { service, world } = await listWorld({ t3: { status: 400 } });
+  test.each<{ what: string; status?: number; content: string; more?: string[]; says: string }>([
+    {
+      what: 'a done row that has changed',
+      content: titles(5).replace('t2', 'other'),
+      says: 'row 2 (line 3) changed since',
+    },
+    { what: 'a row less', content: 'Title\nt1\nt2\nt4\nt5\n', says: 'changed since' },
+    { what: 'a row more', content: titles(6), says: 'but this one has 6' },
+    { what: 'done rows in another order', content: 'Title\nt2\nt1\nt3\nt4\nt5\n', says: 'changed since' },
+    {
+      ...{ what: 'a row in doubt that has changed, also with --in-doubt retry', status: 500 },
+      ...{
+        content: titles(5).replace('t3', 'other'),
+        more: ['--in-doubt', 'retry'],
+        says: 'row 3 (line 4) changed since',
+      },
+    },
+  ])('P16: $what is 2 before any request, and is named', async ({ status = 400, content, more = [], says }) => {
+    const { service, world } = await listWorld({ t3: { status } });
 
     await world.run(create(world.file('a.csv', titles(5))));
-    const { exitCode, stdout, stderr } = await world.run(
-      create(world.file('a.csv', titles(5).replace('t2', 'other')), '--resume'),
-    );
+    const { exitCode, stdout, stderr } = await world.run(create(world.file('a.csv', content), '--resume', ...more));
 
     expect({ exitCode, stdout, requests: service.requests.length }).toEqual({ exitCode: 2, stdout: '', requests: 5 });
-    expect(stderr).toContain('row 2 (line 3) changed since');
-    expect(stderr).toContain('--restart');
-  });
-
-  test.each([
-    { what: 'a row less', content: 'Title\nt1\nt2\nt4\nt5\n' },
-    { what: 'a row more', content: titles(6) },
-    { what: 'done rows in another order', content: 'Title\nt2\nt1\nt3\nt4\nt5\n' },
-  ])('P16: $what is 2 before any request', async ({ content }) => {
-    const { service, world } = await listWorld({ t3: { status: 400 } });
-
-    await world.run(create(world.file('a.csv', titles(5))));
-    const { exitCode } = await world.run(create(world.file('a.csv', content), '--resume'));
-
-    expect([exitCode, service.requests.length]).toEqual([2, 5]);
-  });
-
-  test('P16: a row in doubt that has changed is 2 before any request, also with --in-doubt retry', async () => {
-    const { service, world } = await listWorld({ t3: { status: 500 } });
-
-    await world.run(create(world.file('a.csv', titles(5))));
-    const { exitCode, stderr } = await world.run(
-      create(world.file('a.csv', titles(5).replace('t3', 'other')), '--resume', '--in-doubt', 'retry'),
-    );
-
-    expect([exitCode, service.requests.length]).toEqual([2, 5]);
-    expect(stderr).toContain('row 3 (line 4) changed since');
+    for (const text of [says, '--restart']) expect(stderr).toContain(text);
   });
 
   test('--resume and --restart together are wrong usage', async ({ service, world }) => {
