@@ -128,7 +128,6 @@ export interface ImportCommand {
 
 const pastTense = { create: 'created', get: 'read', update: 'updated', delete: 'deleted' } as const;
 
-/** A checked file and the command for its rows. */
 interface FileRun {
   readonly command: ImportCommand;
   readonly summary: Summary;
@@ -219,7 +218,6 @@ async function readOnlyFields({ settings }: Session): Promise<readonly string[] 
   return settings.service === 'graph' ? (await import('../api/graph/columns.ts')).systemFields : undefined;
 }
 
-/** @throws {Failure} usage */
 function refuseContradictions({ isDryRun }: ImportCommand, { resume, restart, summaryJson }: BulkOptions): void {
   if (isDryRun) refuseSummary(summaryJson);
   if (!isDryRun || !(resume || restart)) return;
@@ -228,20 +226,17 @@ function refuseContradictions({ isDryRun }: ImportCommand, { resume, restart, su
   });
 }
 
-/** @throws {Failure} usage, if the column does not exist */
 function keyOfRows(file: RowsFile, { keysFrom }: BulkOptions, session: Session): FileRun['keyOf'] {
   if (keysFrom === undefined) return undefined;
   return keyDeriver(keysFrom, file, { origin: runOrigin(session), ...session.settings.list() });
 }
 
-/** @throws {Failure} usage, if no keys are sent */
 function refuseKeys({ keyField }: BulkOptions, { settings }: Session): void {
   if (settings.sendsKeys || keyField !== undefined) return;
   const why = settings.service === 'graph' ? 'Microsoft Graph, except with --key-field' : '--idempotency none';
   throw new Failure('usage', `--idempotency-key-from cannot be used with ${why}`);
 }
 
-/** @throws {Failure} usage, if no key can be written into the column; as `Client.send` */
 async function keyFieldOf({ keyField }: BulkOptions, session: Session): Promise<KeyField | undefined> {
   return keyField === undefined ? undefined : openKeyField(keyField, session.settings.list(), session);
 }

@@ -116,7 +116,6 @@ export type RowRecord =
   /** Done, which is final. */
   | readonly ['D', row: number, id: string, etag: string | null, tookMs: number]
   | FailedRecord
-  /** Invalid, and therefore not sent. */
   | readonly ['X', row: number]
   /** Sent, with unknown outcome. */
   | readonly ['U', row: number, cause: string, tookMs: number | null]

@@ -322,7 +322,6 @@ export function doneRow(record: JournalRecord) {
   return { row: record[1], id: record[3] === '' ? undefined : record[3], etag: undefined };
 }
 
-/** What a journal says of its run besides the rows. */
 class History {
   readonly sessions: SessionStart[] = [];
   nextSeq = 1;

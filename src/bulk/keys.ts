@@ -228,7 +228,6 @@ function columnReader(name: string, { header }: RowsFile): (source: RowSource) =
   };
 }
 
-/** Finds a member of the row, or of the fields of an item. */
 function memberOf(value: JsonValue, name: string): JsonValue {
   if (!isObject(value)) return null;
   if (Object.hasOwn(value, name)) return value[name] ?? null;

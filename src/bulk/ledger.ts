@@ -81,7 +81,6 @@ export interface Entry<R, T> {
   /** Requests sent, and how many of them count against `retries`. */
   attempts: number;
   tries: number;
-  /** Whether an earlier attempt may have taken effect. */
   isDoubtful: boolean;
   request: RequestAttempts<T> | undefined;
   failure: (() => unknown) | undefined;

@@ -90,7 +90,6 @@ function countsAgainst({ service, outcome }: NotDone, { hasResponded, isOutage }
   return !(service === 'unreachable' && (isOutage || (outcome === 'not-sent' && hasResponded)));
 }
 
-/** Ends the row; in doubt if the request may have taken effect. */
 function ended(
   step: NotDone,
   otherwise: 'left' | 'failed',

@@ -136,7 +136,6 @@ async function print(of: SummarizedRun, ended: RunResults, end: CommandEnd, sess
   for (const note of ended.notes) await session.messages.say(note);
 }
 
-/** Opens the file; returns a function that writes it, and returns the failure if that fails. */
 async function summaryFile(file: string, session: Session): Promise<(text: string) => Promise<Failure | undefined>> {
   const { host } = session;
   if (descriptorNamed(file, host) === 1 && session.output.format(true) !== 'none') {

@@ -80,7 +80,6 @@ export async function whileShown<T>(
   }
 }
 
-/** The progress of a run on stderr. */
 type Progress = Pick<ProgressDisplay, 'clear' | 'end'>;
 
 const lineMs = 10_000;

@@ -122,7 +122,6 @@ export class TaskReader<R extends NumberedRow> {
     return this.#isRead && this.#at >= this.#block.length;
   }
 
-  /** Takes the next task; undefined at the end, and while a block is being read. */
   next(): Task<R> | undefined {
     const task = this.#block[this.#at];
     if (task !== undefined) this.#at += 1;

@@ -19,7 +19,6 @@ interface Printed extends RowResultShown {
   readonly item?: Item | undefined;
 }
 
-/** Prints items that were read like single items. */
 const readView: View<Printed> = {
   pretty: (results, screen) => itemView.pretty(results.map(itemIn), screen),
   json: (result) => itemView.json(itemIn(result)),

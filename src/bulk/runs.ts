@@ -256,7 +256,6 @@ function fileNames(directory: string, io: JournalIo): readonly string[] {
   }
 }
 
-/** Parses the start time of a run from its id, in milliseconds since the Unix epoch. */
 function timeOf(run: string): number | undefined {
   const iso = run.replace(runId, '$1-$2-$3T$4:$5:$6Z');
   const ms = iso === run ? Number.NaN : Date.parse(iso) + Number.parseInt(run.slice(-4, -2), 36);

@@ -73,7 +73,6 @@ function unprintedFailure(error: unknown, isPrinted: boolean): Failure | undefin
   });
 }
 
-/** Ends a read early, when stdout was closed. */
 const stdoutClosed = new Error('stdout was closed');
 
 function withKnown(ended: EndedRun, results: KnownResults<unknown>['results'] = []): EndedRun {
