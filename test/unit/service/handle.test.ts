@@ -277,15 +277,15 @@ describe('If-Match', () => {
   });
 
   test.for([
-    ['the tag', (tag: string) => tag, true],
-    ['any tag', () => '*', true],
-    ['any tag, with spaces', () => ' * ', true],
-    ['the tag among others', (tag: string) => `"x", ${tag} ,"y,z"`, true],
-    ['a list with empty places', (tag: string) => `, ${tag},,`, true],
-    ['another tag', () => '"x"', false],
-    ['the tag, but weak', (tag: string) => `W/${tag}`, false],
-    ['the tag inside another', (tag: string) => `"x${tag.slice(1)}`, false],
-  ] as const)('with %s lets a write through: %3$s', async ([_, headerFor, passes], { service }) => {
+    ['the tag', true, (tag: string) => tag],
+    ['any tag', true, () => '*'],
+    ['any tag, with spaces', true, () => ' * '],
+    ['the tag among others', true, (tag: string) => `"x", ${tag} ,"y,z"`],
+    ['a list with empty places', true, (tag: string) => `, ${tag},,`],
+    ['another tag', false, () => '"x"'],
+    ['the tag, but weak', false, (tag: string) => `W/${tag}`],
+    ['the tag inside another', false, (tag: string) => `"x${tag.slice(1)}`],
+  ] as const)('with %s lets a write through: %s', async ([_, passes, headerFor], { service }) => {
     const { headers } = await service.send('POST', tasks, aBody);
     const ifMatch = { 'if-match': headerFor(headers['etag'] ?? '') };
 
