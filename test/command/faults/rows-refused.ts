@@ -98,7 +98,7 @@ for (const [id, status, exitCode] of statuses) {
 }
 rowElsewhere(
   'N21',
-  'that a run over many rows stops is seen in test/command/bulk/graceful-stop.test.ts, as in N22 and N23',
+  'that a run over many rows stops is seen in test/command/bulk/run-failures.test.ts, as in N22 and N23',
 );
 
 row('N24', '409 to a keyed create that may be under way is waited for', async (way) => {

@@ -301,7 +301,7 @@ row('N37', 'numbers are printed as they came, token for token', async (way) => {
 });
 
 rowElsewhere('N37', 'that `apply` sees no difference is seen in test/command/apply/changes.test.ts');
-rowElsewhere('N15', 'that a run over many rows stops is seen in test/command/bulk/graceful-stop.test.ts');
+rowElsewhere('N15', 'that a run over many rows stops is seen in test/command/bulk/run-failures.test.ts');
 
 function headOf(status: number, framing: string): Buffer {
   return Buffer.from(`HTTP/1.1 ${status} Whatever\r\nContent-Type: application/json\r\n${framing}\r\n\r\n`);
