@@ -136,7 +136,7 @@ interface FileRun {
   readonly check: Check;
   readonly input: RunInput;
   readonly keyOf: ((row: KeyedRow) => string) | undefined;
-  /** Whether the rows have their keys in that column already. */
+  /** Whether the rows have their keys in the column of `--key-field` already. */
   readonly hasOwnKeys: boolean;
   readonly rejects: OutputFile | undefined;
   readonly report: FailureReport;

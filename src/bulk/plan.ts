@@ -17,7 +17,7 @@ export interface RunPlan<R extends PlannedRow> {
   /** `create`, `undo` */
   readonly action: string;
   readonly done: string;
-  /** The output on stdout: results of rows, of steps of a plan, or the items that were read. */
+  /** The output on stdout: results of rows, of steps of a plan, or the items that were read; only a read prints items. */
   readonly prints: 'results' | 'steps' | 'items';
   /** Results that are known before sending: reported first, neither recorded nor in `counts`. */
   readonly known?: KnownResults<R>;

@@ -1,6 +1,6 @@
 /**
- * Shows progress: while an input is read and checked, and while its rows are sent. A bar on a terminal, else a line every 10
- * seconds.
+ * Shows progress: on a terminal a bar, while an input is read and checked and while its rows are sent; elsewhere a line every
+ * 10 seconds, while rows are sent.
  */
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';

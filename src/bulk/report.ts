@@ -1,4 +1,4 @@
-/** Reports the results of the rows of a run: done rows to stdout, failures to stderr. */
+/** Reports the results of the rows of a run: done rows to stdout; failures to stderr or, with a machine format, to stdout. */
 import type { Print } from '../cli/output.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
