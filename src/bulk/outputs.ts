@@ -71,7 +71,7 @@ export function openRejectsFile<R>(
   };
 }
 
-/** Joins lines, so that each piece is worth a system call. */
+/** Joins lines or other short texts, so that each piece is worth a system call. */
 export function* batched(lines: Iterable<string>): Generator<string> {
   let batch = '';
   for (const line of lines) {

@@ -198,7 +198,7 @@ async function watch(report: AttemptReport, transport: Transport, options: Servi
   await writeTrace(traceLines(report, verbosity > 1, hide), options.context);
 }
 
-export interface ConnectOptions {
+interface ConnectOptions {
   /** `one` starts faster, `many` is for bulk runs. */
   readonly kind?: 'one' | 'many';
   readonly caFile?: string | undefined;

@@ -129,16 +129,48 @@ function unknownOption(flag: string, at: number, line: TypedLine): Failure {
 
 function hintForLongFlag(name: string, at: number, line: TypedLine): string {
   const { command } = line;
+  const field = fieldHint(at, line);
+  const ids = idHint(name, at, line);
+  const meant = ids ?? synonymHint(name, at, line);
+  // A field may have such a name, too.
+  if (meant !== undefined) return [meant, ...(field === undefined ? [] : [`otherwise ${field}`])].join('\n');
   const longs = command.options.flatMap(({ long = '', hidden }) => (hidden ? [] : long.slice(2)));
+  const nearest = nearestName(name, longs);
+  return nearest === undefined ? (field ?? seeHelp(command)) : `Did you mean --${nearest}?`;
+}
+
+/** Suggests `get 5` for `get --id 5`. */
+function idHint(name: string, at: number, line: TypedLine): string | undefined {
+  const { words, command } = line;
+  if (!takesIds(command) || !/^(item-?)?ids?$/i.test(name)) return undefined;
+  if (hasFrom(words)) return 'Did you mean --id-column?';
+  const { before, value = '', after } = splitAt(at, words);
+  if (!/^[^-,][^,]*$/s.test(value) || argumentsAt([...before, ...after], command).length > 0) return undefined;
+  return useLine([...before, value, ...after], line);
+}
+
+/** Suggests listctl's name of a flag of other programs. */
+function synonymHint(name: string, at: number, { words, command }: TypedLine): string | undefined {
   const spelling = name.replaceAll('-', '').toLowerCase();
   const synonym = Object.hasOwn(flagSynonyms, spelling) ? flagSynonyms[spelling] : undefined;
-  const hint = fieldHint(at, line);
-  if (synonym !== undefined && longs.includes(synonym)) {
-    // A field may have such a name, too.
-    return [`Did you mean --${synonym}?`, ...(hint === undefined ? [] : [`otherwise ${hint}`])].join('\n');
-  }
-  const nearest = nearestName(name, longs);
-  return nearest === undefined ? (hint ?? seeHelp(command)) : `Did you mean --${nearest}?`;
+  const { before, after } = splitAt(at, words);
+  const hasIds = takesIds(command) && argumentsAt([...before, ...after], command).length > 0;
+  const meant =
+    synonym === 'from' && hasIds ? 'fields' : synonym === 'output' && hasFrom(words) ? 'input-format' : synonym;
+  const option = meant === undefined ? undefined : findOption(`--${meant}`, command);
+  return option === undefined || option.hidden ? undefined : `Did you mean ${longOf(option.flags)}?`;
+}
+
+function hasFrom(words: readonly string[]): boolean {
+  return words.some((word) => /^--from(=|$)/.test(word));
+}
+
+/** The words around the flag at this place and its value, in the same word or the next. */
+function splitAt(at: number, words: readonly string[]) {
+  const typed = /=(?<typed>.*)/s.exec(words[at] ?? '')?.groups?.['typed'];
+  const next = words[at + 1];
+  const isNext = typed === undefined && next !== undefined && !next.startsWith('-');
+  return { before: words.slice(0, at), value: isNext ? next : typed, after: words.slice(isNext ? at + 2 : at + 1) };
 }
 
 /** The words with the word at this place behind `--`. */
@@ -150,8 +182,9 @@ function moved(words: readonly string[], at: number): readonly string[] {
 function withoutOption(flag: string, at: number, { words, command }: TypedLine): readonly string[] | undefined {
   const replaced = (...instead: string[]) => [...words.slice(0, at), ...instead, ...words.slice(at + 1)];
   if (pathOf(command) === 'profile set' && flag.startsWith('--no-')) return replaced('--unset', flag.slice(5));
-  if (takesIds(command) && /^--(item-?)?ids?$/i.test(flag)) return replaced(...(words[at] ?? '').split('=').slice(1));
-  if (command.registeredArguments[0]?.name() !== 'manifest') return undefined;
+  const { before, after } = splitAt(at, words);
+  const isMissing = argumentsAt([...before, ...after], command).length === 0;
+  if (command.registeredArguments[0]?.name() !== 'manifest' || !isMissing) return undefined;
   const { file } = /^(-f|--file(name)?=)(?<file>.+)$/s.exec(words[at] ?? '')?.groups ?? {};
   if (file !== undefined) return replaced(file);
   return /^(-f|--file(name)?)$/.test(flag) ? replaced() : undefined;
@@ -161,13 +194,10 @@ function withoutOption(flag: string, at: number, { words, command }: TypedLine):
 function fieldHint(at: number, line: TypedLine): string | undefined {
   const { words, command } = line;
   if (!setsFields(command)) return undefined;
-  const [name = '', typed] = words[at]?.slice(2).split(/=(.*)/s, 2) ?? [];
-  const value = typed ?? words[at + 1];
-  if (value === undefined || (typed === undefined && value.startsWith('-'))) {
-    return `set a field with -f ${shellWord(name)}=VALUE; ${seeHelp(command)}`;
-  }
-  const rest = words.slice(typed === undefined ? at + 2 : at + 1);
-  return `set a field with -f; ${useLine([...words.slice(0, at), '-f', `${name}=${value}`, ...rest], line)}`;
+  const [name = ''] = words[at]?.slice(2).split('=', 1) ?? [];
+  const { before, value, after } = splitAt(at, words);
+  if (value === undefined) return `set a field with -f ${shellWord(name)}=VALUE; ${seeHelp(command)}`;
+  return `set a field with -f; ${useLine([...before, '-f', `${name}=${value}`, ...after], line)}`;
 }
 
 function takesIds(command: Command): boolean {
@@ -232,16 +262,16 @@ function isField(word: string): boolean {
 /** The words with -f before each field, --from before a file, and split values joined; undefined without any of them. */
 function withFieldFlags({ words, command, host }: TypedLine): readonly string[] | undefined {
   if (!setsFields(command)) return undefined;
-  const takesIds = command.registeredArguments.length > 0;
-  const joined = takesIds ? words : joinValues(words, command, host);
+  const hasIds = takesIds(command);
+  const joined = hasIds ? words : joinValues(words, command, host);
   const places = argumentsAt(joined, command);
-  const takesFile = !takesIds || places.length === 1;
+  const takesFile = !hasIds || places.length === 1;
   const fixed = joined.map((word, at) => {
     if (!places.includes(at)) return [word];
     if (isField(word)) return ['-f', word];
     return takesFile && isRowsFile(word, host) ? ['--from', word] : [word];
   });
-  const isLeft = !takesIds && places.some((at) => fixed[at]?.length === 1);
+  const isLeft = !hasIds && places.some((at) => fixed[at]?.length === 1);
   const flat = fixed.flat();
   return isLeft || flat.join('\0') === words.join('\0') ? undefined : flat;
 }
