@@ -10,6 +10,7 @@ import {
   nearestName,
   printable,
   printableLines,
+  quoted,
   rateText,
   roughTimeText,
   shellQuote,
@@ -264,4 +265,10 @@ test.each([
   { typed: '', nearest: undefined, because: 'nothing was typed' },
 ])('suggests $nearest for $typed: $because', ({ typed, nearest }) => {
   expect(nearestName(typed, names)).toBe(nearest);
+});
+
+test('a text in a message is quoted, and cut after 100 characters', () => {
+  expect(quoted('a "b"\n')).toBe('"a \\"b\\"\\n"');
+  expect(quoted('x'.repeat(100))).toBe(`"${'x'.repeat(100)}"`);
+  expect(quoted('x'.repeat(101))).toBe(`"${'x'.repeat(100)}…"`);
 });

@@ -71,6 +71,16 @@ test('an update that gets 404 at once had no earlier attempt', async () => {
   await expect(update).rejects.toMatchObject({ kind: 'not-found', message: expect.not.stringContaining('earlier') });
 });
 
+test.each([
+  ['in-doubt', 400, true],
+  ['refused', 422, true],
+  ['refused', 400, false],
+])('a create that may exist already is %s after %i: %s', async (kind, status, mayExist) => {
+  const creating = clientWith([answered(status)]).client.send(operation(1, 'POST', { isRepeatable: true, mayExist }));
+
+  await expect(creating).rejects.toMatchObject({ kind });
+});
+
 describe('a read that verifies a write', () => {
   const look = { ...requestOf('GET'), path: '/look' };
   type Changes = { readonly read?: VerifyingRead<string>['read']; readonly mayDisprove?: boolean };

@@ -76,7 +76,7 @@ const attempts: Readonly<Record<string, readonly Attempt[]>> = {
   broken: [408, 500, 502, 503, 504].map((status) => answered(status)),
   'no response': [failed('lost'), failed('timeout'), failed('unusable')],
   refused: [400, 401, 403, 404, 409, 412, 422, 501, 505, 301, 307].map((status) => answered(status)),
-  hopeless: [failed('untrusted', false), failed('too-large'), failed('stopped')],
+  hopeless: [failed('untrusted', false), failed('too-large'), failed('stopped'), failed('not-local', false)],
 };
 
 const again: Readonly<Record<string, string>> = {

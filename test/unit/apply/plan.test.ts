@@ -155,6 +155,8 @@ test('it is sent again, with its key, where that is safe and the manifest still 
   expect(planned({ ...given, canResend: () => false }).steps).toEqual([]);
   expect(planned({ ...given, canResend: undefined })).toMatchObject({ steps: [], inDoubt: ['a'] });
   expect(planned({ ...given, manifest: ['{"Title":"a","N":1}'] })).toMatchObject({ steps: [], inDoubt: ['a'] });
+  const twice = ['3', '4'].map((id) => known(id, '{"Title":"a"}') as KnownItem);
+  expect(planned({ ...given, others: { a: twice } })).toMatchObject({ steps: [], inDoubt: ['a'] });
   const keyless = { fields, inDoubt: { ...inDoubt, idempotencyKey: null } };
   const hasKey = (doubt: { readonly idempotencyKey: string | null }) => doubt.idempotencyKey !== null;
   const withoutKey = { ...given, items: { a: keyless }, canResend: hasKey };

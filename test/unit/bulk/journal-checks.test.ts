@@ -149,6 +149,7 @@ describe('a header', () => {
     { input: { ...header.input, bytes: 0, rows: 0 }, rows: 0 },
     ...['undo', 'apply'].map((action) => ({ input: { ...header.input, bytes: 0, rows: 1e9 }, action })),
     { rows: 2 },
+    ...['unique', 'indexed', 'none'].map((promise) => ({ keyField: { column: 'Key', promise } })),
   ])('may have %j', (more) => {
     expect(isHeader({ ...header, ...more })).toBe(true);
   });
@@ -176,6 +177,7 @@ describe('a header', () => {
       ])
       .map((reading) => ({ reading })),
     { profile: 7 },
+    ...['Key', {}, { column: 'Key', promise: '' }, { column: 7, promise: 'none' }].map((keyField) => ({ keyField })),
     ...[{ bytes: -1 }, { sha256: 'short' }, { rows: -1 }].map((more) => ({ input: { ...header.input, ...more } })),
     ...[2, 1e9 + 1].map((rows) => ({ input: { ...header.input, bytes: 1e9, rows } })),
     { input: { ...header.input, bytes: 4_000, rows: 5_000_000 } },
