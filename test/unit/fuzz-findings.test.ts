@@ -13,6 +13,7 @@ import { unknownName } from '../../src/rows/columns.ts';
 import { credentialsFrom, profilesFrom } from '../../src/settings/read-settings.ts';
 import { listening } from '../support/loopback-server.ts';
 import { powerLossDisk } from '../support/power-loss.ts';
+import { rowsFrom, toFields } from './rows/rows-from.ts';
 
 test('YAML on which the library would run out of stack is refused before', () => {
   const read = () => parseYaml(`[${'a: '.repeat(8000)}]`);
@@ -49,6 +50,14 @@ test('a torn header with a lost block in it and more lines after it is recognize
   put('a.journal', Buffer.from(`26a3be75 {"listctl":"journal","version":1,${'\0'.repeat(60_000)}"tool"`));
 
   expect(busy(() => expect(() => readHeader('a.journal', io)).toThrow('is not a listctl journal'))).toBeLessThan(1000);
+});
+
+test('blanks inside the name of a column are read once, however many they are', async () => {
+  const before = process.cpuUsage();
+  const name = `B${'\t'.repeat(200_000)}C`;
+
+  expect(toFields(await rowsFrom('a.csv', `A,${name}\n1,2\n`))).toEqual([{ A: '1', [name]: '2' }]);
+  expect(process.cpuUsage(before).user / 1000).toBeLessThan(2000);
 });
 
 describe.each([

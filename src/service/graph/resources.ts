@@ -75,7 +75,7 @@ export function placesIn(store: Store, schema: readonly ListSchema[] | undefined
   return {
     /** @param name `root`, the name of a host, or an id; or, with a path, a host */
     site: async (name: string, path: string | undefined): Promise<Site> => {
-      if (path !== undefined) return siteAt(name, path.replace(/^\/+|\/+$/g, ''));
+      if (path !== undefined) return siteAt(name, path.replace(/^\/+|(?<!\/)\/+$/g, ''));
       if (name === 'root') return siteAt(rootHost, '');
       if (hostName.test(name)) return siteAt(name, '');
       if (!siteId.test(name)) {
