@@ -75,10 +75,9 @@ export async function measureLatency(node: string): Promise<readonly LatencyRow[
       // A hundred round trips and more, so that the search for the limit, which takes six, is a small part.
       const csv = await writeRows(directory.path, Math.round(best * (latencyMs === 20 ? 10 : 30)));
       const { said } = await create(node, directory.path, service.url, csv, concurrency);
-      // The last rate is that of the whole run; those before it show the progress.
-      const rate = said.match(/[\d,.]+(?= rows\/s)/g)?.at(-1);
-      if (rate === undefined) throw new Error(`no rate in: ${said}`);
-      const rowsPerSecond = Number(rate.replaceAll(',', ''));
+      // As -o jsonl has it: the last line of stderr.
+      const { session } = JSON.parse(said.trimEnd().split('\n').at(-1) ?? '').summary;
+      const rowsPerSecond = (session.done * 1000) / session.durationMs;
       figures.push({ latencyMs, concurrency, rowsPerSecond, share: rowsPerSecond / best });
     }
   }
