@@ -1,26 +1,12 @@
-import { createClient } from '../api/client.ts';
-import { graphOperations } from '../api/graph/items.ts';
-import { graphAddress, isGraphHost, locate, parseListAddress } from '../api/graph/places.ts';
-import { defaultRetries } from '../api/outcome.ts';
 import { addHelpNotes, type SetUp } from '../cli/command.ts';
-import { tokenCommandRunner } from '../cli/connect.ts';
 import { type GlobalFlag, globalFlags } from '../cli/flags.ts';
 import { askSecret, askText, confirm } from '../cli/prompts.ts';
 import { inSession, type Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { checkId, type ListRef } from '../core/item.ts';
-import { checkProfileName, type ProfileValues } from '../settings/read-settings.ts';
-import {
-  type Address,
-  addressSetting,
-  addressText,
-  findValue,
-  InvalidValue,
-  parseAddress,
-  refuseOpenHttp,
-} from '../settings/setting.ts';
-import { isFor, type Sources } from '../settings/sources.ts';
-import { findToken, problemWithToken, type Token } from '../settings/token.ts';
+import { checkProfileName } from '../settings/read-settings.ts';
+import { type Address, addressText, InvalidValue, parseAddress, refuseOpenHttp } from '../settings/setting.ts';
+import { problemWithToken } from '../settings/token.ts';
 import { saveLogin, tryToken } from './auth.ts';
 import { profileView } from './profile.ts';
 
@@ -61,6 +47,7 @@ async function init(listAddress: string | undefined, session: Session): Promise<
 }
 
 async function saveList(profile: string, listAddress: string, session: Session) {
+  const { findList } = await import('./init-list.ts');
   const { address, values, token } = await findList(listAddress, session);
   const { isCurrent } = await saveLogin({ profile, address, values, token }, session);
   return { name: profile, isCurrent, values };
@@ -113,6 +100,7 @@ async function askAll(session: Session): Promise<Answers | (Pick<Answers, 'profi
     refuseOpenHttp(parseAddress(answer), allowHttp),
   );
   const address = parseAddress(baseUrl);
+  const { isGraphHost, parseListAddress } = await import('../api/graph/places.ts');
   if (address.kind === 'http' && isGraphHost(address.url.host)) {
     const problem = (answer: string) => problemWith(answer, parseListAddress);
     const question = 'This is Microsoft Graph. Address of the list in the browser';
@@ -161,65 +149,5 @@ function problemWith(answer: string, check: (answer: string) => void): string | 
   } catch (error) {
     if (error instanceof Failure || error instanceof InvalidValue) return error.message;
     throw error;
-  }
-}
-
-/**
- * Finds the ids of a list by its address in the browser, with two requests. It asks for a token only without one.
- *
- * @returns what to save: the token only if it was asked for
- * @throws {Failure} usage, for another address, or without a token off a terminal; as `Client.send`
- */
-async function findList(text: string, session: Session) {
-  const { host } = parseListAddress(text);
-  const address = serviceAddress(host, session);
-  const { allowHttp } = session.settings;
-  refuseOpenHttp(address, allowHttp);
-  const known = await findToken(address, sourcesFor(address, session), tokenCommandRunner(session.host, false));
-  const token = known ?? (await askToken(address, session));
-  const { site, list } = await locateList(text, address, token, session);
-  const names = { service: 'graph', baseUrl: addressText(address), site, list };
-  const values: ProfileValues = allowHttp ? { ...names, allowHttp } : names;
-  return { address, values, token: known === undefined ? token.value : undefined };
-}
-
-function serviceAddress(host: string, { settings: { sources } }: Session): Address {
-  const found = sources.flags['--base-url'] ?? graphAddress(host);
-  const address = findValue(addressSetting, { flags: { '--base-url': found }, env: {} });
-  if (address !== undefined) return address;
-  throw new Failure('usage', `${host} is not a host of SharePoint Online`, {
-    hint: 'pass --base-url with the URL of Microsoft Graph; nothing was sent',
-  });
-}
-
-/** The sources of the token: a profile of another service has none for this address. */
-function sourcesFor(address: Address, { settings: { sources } }: Session): Sources {
-  const here: Sources = { ...sources, flags: { ...sources.flags, '--base-url': addressText(address) } };
-  const profile = sources.profile();
-  return profile === undefined || isFor(profile, here) ? here : { ...here, profile: () => undefined };
-}
-
-async function askToken(address: Address, session: Session): Promise<Token> {
-  if (!session.prompts.mayPrompt()) {
-    throw new Failure('credentials', 'no token', {
-      hint: 'set LISTCTL_TOKEN or LISTCTL_TOKEN_COMMAND (docs/graph.md has commands); nothing was sent',
-    });
-  }
-  const value = await askSecret(`Token for ${addressText(address)}`, problemWithToken, session);
-  return { value, source: 'the prompt' };
-}
-
-async function locateList(list: string, address: Address, token: Token, session: Session): Promise<ListRef> {
-  const { host, service, settings } = session;
-  const transport = await service.connect(address, token, { service: 'graph' });
-  const client = createClient(transport, {
-    ...{ items: graphOperations, honorsKeys: false, ...defaultRetries },
-    ...{ timeoutMs: findValue(globalFlags.timeout, settings.sources) ?? 30_000, signal: host.signal },
-    ...{ clock: host.clock, random: () => host.random() },
-  });
-  try {
-    return await locate({ site: '', list }, async () => client);
-  } finally {
-    await transport.close();
   }
 }
