@@ -143,7 +143,7 @@ function hintForLongFlag(name: string, at: number, line: TypedLine): string {
 function idHint(name: string, at: number, line: TypedLine): string | undefined {
   const { words, command } = line;
   if (!takesIds(command) || !/^(item-?)?ids?$/i.test(name)) return undefined;
-  if (hasFrom(words)) return 'Did you mean --id-column?';
+  if (hasFrom(words)) return findOption('--id-column', command) && 'Did you mean --id-column?';
   const { before, value = '', after } = splitAt(at, words);
   if (!/^[^-,][^,]*$/s.test(value) || argumentsAt([...before, ...after], command).length > 0) return undefined;
   return useLine([...before, value, ...after], line);
@@ -183,8 +183,8 @@ function withoutOption(flag: string, at: number, { words, command }: TypedLine):
   const replaced = (...instead: string[]) => [...words.slice(0, at), ...instead, ...words.slice(at + 1)];
   if (pathOf(command) === 'profile set' && flag.startsWith('--no-')) return replaced('--unset', flag.slice(5));
   const { before, after } = splitAt(at, words);
-  const isMissing = argumentsAt([...before, ...after], command).length === 0;
-  if (command.registeredArguments[0]?.name() !== 'manifest' || !isMissing) return undefined;
+  const hasArgument = argumentsAt([...before, ...after], command).length > 0;
+  if (command.registeredArguments[0]?.name() !== 'manifest' || hasArgument) return undefined;
   const { file } = /^(-f|--file(name)?=)(?<file>.+)$/s.exec(words[at] ?? '')?.groups ?? {};
   if (file !== undefined) return replaced(file);
   return /^(-f|--file(name)?)$/.test(flag) ? replaced() : undefined;
