@@ -177,7 +177,7 @@ test.each([
   [good.replace('"a":{', '"b":{"id":"17","fields":{}},"a":{'), 'two keys have the same id'],
   [good.replace('"a":{', '"a":{"id":"18","fields":{}},"a":{'), 'duplicate member "a"'],
   [good.replace('"v1', '"v1\\r\\nX: y'), 'line 2, column 55: etag is not a valid header value'],
-  [doubted.replace('abcd', 'ab\\r\\ncd'), 'idempotencyKey is not a valid header value'],
+  [doubted.replace('"abcd', '"ab\\r\\ncd'), 'idempotencyKey is not a valid header value'],
   [good.replace('"etag"', '"tag"'), 'unexpected member "tag"'],
   [good.replace('"items"', '"steps":[],"items"'), 'run and steps must appear together'],
   [`${good}x`, 'invalid JSON at "x"'],
