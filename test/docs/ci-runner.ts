@@ -2,7 +2,7 @@
  * Runs the recipes of docs/ci.md as their CI systems would: each job in a clone and a home of its own, with the
  * artifacts, retries and cancellation that the system has, as far as the recipes use them.
  */
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import process, { env } from 'node:process';
@@ -55,6 +55,7 @@ export class Forge implements AsyncDisposable {
   readonly #serviceUrl: string;
   readonly #dispose: () => PromiseLike<void>;
   #jobs = 0;
+  readonly #artifacts: string[] = [];
 
   private constructor(directory: string, serviceUrl: string, dispose: () => PromiseLike<void>) {
     this.#directory = directory;
@@ -69,7 +70,9 @@ export class Forge implements AsyncDisposable {
     const programs = {
       listctl: `exec '${testNode}' '${listctlFile}' "$@"`,
       npm: 'exit 0',
-      timeout: `shift 2; exec /usr/bin/timeout --preserve-status "\${TEST_LIMIT:-60}" "$@"`,
+      // With the flags of the recipe, and a limit of the test.
+      timeout: `for flag; do case $flag in -*) flags="$flags $flag"; shift ;; *) break ;; esac; done
+shift; exec /usr/bin/timeout $flags "\${TEST_LIMIT:-60}" "$@"`,
     };
     for (const [name, line] of Object.entries(programs)) {
       writeFileSync(join(path, 'bin', name), `#!/bin/sh\n${line}\n`);
@@ -108,10 +111,9 @@ export class Forge implements AsyncDisposable {
     return this.git(['show', `refs/heads/${branch}:${name}`], this.repository);
   }
 
-  /** The directory of a name in the newest artifact. */
-  artifact(name: string): string {
-    const directory = join(this.#directory, 'artifacts');
-    return join(directory, readdirSync(directory).sort().at(-1) ?? '', name);
+  /** The newest artifact with files of listctl. */
+  artifact(): string {
+    return this.#artifacts.findLast((directory) => existsSync(join(directory, '.listctl'))) ?? refuse('artifact');
   }
 
   /** The directory behind a volume of Kubernetes. */
@@ -312,7 +314,9 @@ export class Forge implements AsyncDisposable {
   }
 
   #keep(clone: string, name: string, paths: readonly string[]): void {
-    this.#copy(clone, join(this.#directory, 'artifacts', name), paths);
+    const directory = join(this.#directory, 'artifacts', name);
+    this.#artifacts.push(directory);
+    this.#copy(clone, directory, paths);
   }
 
   #copy(clone: string, directory: string, paths: readonly string[]): void {

@@ -21,7 +21,7 @@ const recipes = {
   claimKubernetes: fencedBlock(page, ['Load rows once', 'Kubernetes'], 'yaml'),
   loadKubernetes: fencedBlock(page, ['Load rows once', 'Kubernetes'], 'yaml', 2),
   script: fencedBlock(page, ['Keep the file in a branch'], 'bash'),
-  repair: fencedBlock(page, ['Keep the file in a branch'], 'sh'),
+  recover: fencedBlock(page, ['Keep the file in a branch'], 'sh'),
   firstTime: fencedBlock(page, ['Keep a list in sync'], 'sh'),
   applyGithub: fencedBlock(page, ['Keep a list in sync', 'GitHub Actions'], 'yaml'),
   applyGitlab: fencedBlock(page, ['Keep a list in sync', 'GitLab CI'], 'yaml'),
@@ -56,20 +56,30 @@ async function forgeWith(titles: readonly string[], service: ListService): Promi
 
 const codes = (ends: readonly JobEnd[]) => ends.map(({ exitCode }) => exitCode);
 
-/** How one CI system starts a load, and resumes it. */
+type StartJobs = (forge: Forge, run: number, more?: object) => Promise<readonly JobEnd[]>;
+
+/** How one CI system starts a load, resumes it, and starts it with eight shards instead of four. */
 interface Loader {
-  start(forge: Forge, run: number, more?: object): Promise<readonly JobEnd[]>;
-  resume(forge: Forge, run: number, more?: object): Promise<readonly JobEnd[]>;
+  readonly start: StartJobs;
+  readonly resume: StartJobs;
+  readonly startWithEight: StartJobs;
 }
+
+const eightOnGithub = recipes.loadGithub
+  .replace('[1, 2, 3, 4]', '[1, 2, 3, 4, 5, 6, 7, 8]')
+  .replaceAll(/\$SHARD(-of-|\/)4/g, '$SHARD$18');
 
 const loaders: Readonly<Record<string, Loader>> = {
   'GitHub Actions': {
     start: (forge, run, more) => forge.github(recipes.loadGithub, { run, inputs: { mode: 'start' }, ...more }),
     resume: (forge, run, more) => forge.github(recipes.loadGithub, { run, inputs: { mode: 'resume' }, ...more }),
+    startWithEight: (forge, run) => forge.github(eightOnGithub, { run, inputs: { mode: 'start' } }),
   },
   'GitLab CI': {
     start: (forge, run, more) => forge.gitlab(recipes.loadGitlab, 'load:start', { run, ...more }),
     resume: (forge, run, more) => forge.gitlab(recipes.loadGitlab, 'load:resume', { run, ...more }),
+    startWithEight: (forge, run) =>
+      forge.gitlab(recipes.loadGitlab.replace('parallel: 4', 'parallel: 8'), 'load:start', { run }),
   },
 };
 
@@ -130,21 +140,24 @@ describe.each(Object.entries(loaders))('a load on %s', (_, loader) => {
 
   test('that loses its runners in a later attempt is red from then on, until their files are in the branches', async () => {
     const lost = new AbortController();
-    let isLater = false;
-    await using service = await listService(() => {
-      if (isLater) lost.abort();
+    let shards: Set<number> | undefined;
+    // Once each shard has sent a row in the later attempt.
+    await using service = await listService(({ title = '' }) => {
+      if (shards?.add(shardOf(title)).size === 4) lost.abort();
       return undefined;
     });
     await using forge = await forgeWith(manyRows, service);
     expect(codes(await loader.start(forge, 1, { limitSeconds: 1 }))).toEqual([143, 143, 143, 143]);
-    isLater = true;
+    shards = new Set();
 
     await loader.resume(forge, 2, { kill: lost.signal });
     const sent = service.requests.length;
     const ends = await loader.resume(forge, 3);
 
     expect([codes(ends), service.requests.length - sent]).toEqual([[1, 1, 1, 1], 0]);
-    expect(ends[0]?.log).toContain('a job ended without pushing its files to listctl-tasks-1-1: https://forge.example');
+    expect(ends[0]?.log).toContain(
+      'a job ended without pushing its files to listctl-tasks-1-1-of-4: https://forge.example',
+    );
     expectNoneTwice(service);
   });
 
@@ -156,31 +169,76 @@ describe.each(Object.entries(loaders))('a load on %s', (_, loader) => {
     await using forge = await forgeWith(manyRows, service);
 
     const [first] = await loader.start(forge, 1, { only: [2] });
-    const artifact = forge.artifact('.listctl');
+    const artifact = forge.artifact();
     forge.allowPushes(true);
     const sent = service.requests.length;
     const [second] = await loader.resume(forge, 2, { only: [2] });
 
     expect([first?.exitCode, second?.exitCode, service.requests.length - sent]).toEqual([1, 1, 0]);
-    const repair = recipes.repair.replaceAll('BRANCH', branches[1]).replace('ARTIFACT', artifact);
-    expect(await forge.type(repair, {})).toMatchObject({ exitCode: 0 });
+    expect(first?.log).toContain(`run: bash with-branch.sh --recover ${branches[1]} DIRECTORY/.listctl`);
+    expect(await recover(forge, branches[1], artifact)).toMatchObject({ exitCode: 0 });
     expect(codes(await loader.resume(forge, 3, { only: [2] }))).toEqual([0]);
     expect([service.requests.length - sent, stored(service).size]).toEqual([0, 24]);
   });
+
+  test('that was killed in two attempts is recovered from the artifacts of the last one only', async () => {
+    let lost = new AbortController();
+    let sentBefore = 0;
+    await using service = await listService(() => {
+      if (service.requests.length - sentBefore > 8) lost.abort();
+      return undefined;
+    });
+    await using forge = await forgeWith(manyRows, service);
+    expect(codes(await loader.start(forge, 1, { only: [1], kill: lost.signal }))).toEqual([137]);
+    const first = forge.artifact();
+    expect(await recover(forge, branches[0], first)).toMatchObject({ exitCode: 0 });
+    [lost, sentBefore] = [new AbortController(), service.requests.length];
+    await loader.resume(forge, 2, { only: [1], kill: lost.signal });
+    const second = forge.artifact();
+    [lost, sentBefore] = [new AbortController(), Number.POSITIVE_INFINITY];
+
+    expect(await recover(forge, branches[0], first)).toMatchObject({ exitCode: 1 });
+    expect(await recover(forge, branches[0], join(second, 'nothing'))).toMatchObject({ exitCode: 1 });
+    expect(codes(await loader.resume(forge, 3, { only: [1] }))).toEqual([1]);
+    expect(await recover(forge, branches[0], second)).toMatchObject({ exitCode: 0 });
+    expect(await recover(forge, branches[0], second)).toMatchObject({ exitCode: 1 });
+    await loader.resume(forge, 4, { only: [1] });
+
+    expectNoneTwice(service);
+  });
+
+  test('is refused with another number of shards', async () => {
+    await using service = await listService();
+    await using forge = await forgeWith(rows, service);
+    await loader.start(forge, 1);
+
+    const ends = await loader.startWithEight(forge, 2);
+
+    expect([codes(ends), ends[7]?.log]).toEqual([
+      Array(8).fill(1),
+      expect.stringContaining('finish it with that number'),
+    ]);
+    expectEachOnce(service);
+  });
 });
 
-const branches = ['listctl-tasks-1-1', 'listctl-tasks-1-2', 'listctl-tasks-1-3', 'listctl-tasks-1-4'] as const;
+const branches = [1, 2, 3, 4].map((shard) => `listctl-tasks-1-${shard}-of-4`) as [string, string, string, string];
+
+/** Does what the page says of the artifacts of a killed job. */
+function recover(forge: Forge, branch: string, artifact: string): Promise<JobEnd> {
+  return forge.type(recipes.recover.replace('BRANCH', branch).replace('DIRECTORY', artifact), {});
+}
 
 /** At 10/s each of four shards takes 2.4 s. */
 const manyRows = Array.from({ length: 96 }, (_, index) => `Row ${index + 1}`);
+const shardOf = (title: string) => Number(title.slice('Row '.length)) % 4;
 
 test('a load that is canceled on GitHub Actions pushes its journals, and is resumed to the end', async () => {
   const stop = new AbortController();
   const shards = new Set<number>();
   // Once each shard has sent a row.
   await using service = await listService(({ title = '' }) => {
-    shards.add(Number(title.slice('Row '.length)) % 4);
-    if (shards.size === 4) stop.abort();
+    if (shards.add(shardOf(title)).size === 4) stop.abort();
     return undefined;
   });
   await using forge = await forgeWith(manyRows, service);
@@ -191,6 +249,27 @@ test('a load that is canceled on GitHub Actions pushes its journals, and is resu
   expect(codes(await forge.github(recipes.loadGithub, { run: 1, attempt: 2, inputs }))).toEqual([0, 0, 0, 0]);
 
   expectEachOnce(service, manyRows);
+});
+
+test('a load that is canceled while the service is silent pushes its journal before the runner ends it', async () => {
+  const stop = new AbortController();
+  let isSilent = true;
+  await using service = await listService(({ nth }) => {
+    if (!isSilent || nth !== 3) return undefined;
+    stop.abort();
+    return { status: 0, silent: true, applies: true };
+  });
+  await using forge = await forgeWith(manyRows, service);
+  const inputs = { mode: 'start' };
+
+  const [canceled] = await forge.github(recipes.loadGithub, { run: 1, only: [1], inputs, signal: stop.signal });
+  isSilent = false;
+  const [next] = await forge.github(recipes.loadGithub, { run: 1, attempt: 2, only: [1], inputs });
+
+  // The silent row is in doubt, and the others are there.
+  expect([canceled?.exitCode, next?.exitCode]).toEqual([143, 8]);
+  expect(stored(service).size).toBe(24);
+  expectNoneTwice(service);
 });
 
 test('a re-run of failed jobs resumes, although the workflow was started without --resume', async () => {
@@ -254,7 +333,7 @@ describe('a load on Kubernetes', () => {
     await using service = await listService();
     await using forge = await Forge.create(service.url);
     const own = thisHolder({ own: process.pid, isRunning: () => true });
-    const lock = join(forge.volume('journals'), '0.journal.lock');
+    const lock = join(forge.volume('journals'), '1-of-4.journal.lock');
     mkdirSync(lock);
     writeFileSync(join(lock, entryOf({ ...own, domain: 'f'.repeat(16) })), '{"host":"tasks-1-0-x7k2p"}');
 
@@ -335,12 +414,16 @@ describe.each(Object.entries(appliers))('apply on %s', (_, apply) => {
     await forge.push({ 'tasks.yaml': `${bread}  - Title: Salt\n  - Title: Pepper\n` });
 
     expect(codes(await apply(forge, 1, { kill: lost.signal }))).toEqual([137]);
+    const artifact = forge.artifact();
     const [next] = await apply(forge, 2);
 
     expect(next).toMatchObject({
       exitCode: 1,
       log: expect.stringContaining('ended without pushing its files to listctl-state'),
     });
+    expect(await recover(forge, 'listctl-state', artifact)).toMatchObject({ exitCode: 0 });
+    // Salt is in doubt.
+    expect(codes(await apply(forge, 3))).toEqual([8]);
     expectNoneTwice(service);
   });
 });
@@ -364,6 +447,15 @@ test('apply that is canceled on GitHub Actions stops, pushes its state, and the 
   expect([first?.exitCode, second?.exitCode]).toEqual([143, 0]);
   expect(sent).toBeLessThan(titles.length);
   expectEachOnce(service, ['Bread', ...titles]);
+});
+
+test('the files of the branch are not added to the commits of the repository', async () => {
+  await using service = await listService();
+  await using forge = await appliedOnce(service);
+
+  await forge.push({ 'notes.txt': 'more' });
+
+  expect(await forge.git(['ls-files'], forge.author)).not.toContain('.listctl');
 });
 
 test('the plan of a read-only checkout shows the change, and sends no write', async () => {
