@@ -65,16 +65,14 @@ import {
   findEditedRun,
   findOverlappingRun,
   isSameTarget,
-  newCounts,
   nothingToResume,
   type ResumeDecision,
   type RunInput,
   runIdentity,
-  skipDoubts,
-  tasksOf,
 } from './resume.ts';
 import { findUndo, hasBegun, isUndone } from './runs.ts';
 import { nextSteps, resumeCommand, sendRows } from './send.ts';
+import { newCounts, skipDoubts, tasksOf } from './tasks.ts';
 
 /** The most requests of a dry run in text; JSON has all. */
 const shownMax = 10;

@@ -18,9 +18,9 @@ import {
   type RunRecording,
   refuseSameFile,
 } from '../../bulk/record.ts';
-import { doubtTask, newCounts, states, type TaskOptions } from '../../bulk/resume.ts';
 import { hasBegun, isComplete, isRunName } from '../../bulk/runs.ts';
 import { nextSteps, sendRows } from '../../bulk/send.ts';
+import { doubtTask, newCounts, states, type TaskOptions } from '../../bulk/tasks.ts';
 import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
 import { addMaxDeleteOption, checkMaxDelete, readMaxDelete } from '../../cli/guards.ts';
 import { inSession, type Session } from '../../cli/session.ts';
