@@ -1,5 +1,5 @@
 /** Converts attempts without success to failures. */
-import { Failure, type FailureDetails, type FailureKind, type Outcome } from '../core/errors.ts';
+import { Failure, type FailureDetails, type FailureKind, type FieldError, type Outcome } from '../core/errors.ts';
 import type { ItemRef, ListRef } from '../core/item.ts';
 import { isDoubtful } from './outcome.ts';
 import { isHtml, parseServiceError, type ServiceError } from './response.ts';
@@ -195,8 +195,14 @@ function refusal(context: RequestContext, response: ServiceResponse, outcome: Ou
 function quoteOf(context: RequestContext, response: ServiceResponse): string {
   const { status, statusText = '' } = response;
   const { hide } = context;
-  const said = errorOf(context, response).text;
-  return said === undefined ? `HTTP ${status} ${hide(statusText).slice(0, 100)}`.trimEnd() : `HTTP ${status}: ${said}`;
+  const { text, errors } = errorOf(context, response);
+  const said = [...(text === undefined ? [] : [text]), ...errors.map(fieldText)];
+  if (said.length > 0) return `HTTP ${status}: ${said.join('; ')}`;
+  return `HTTP ${status} ${hide(statusText).slice(0, 100)}`.trimEnd();
+}
+
+function fieldText({ field, message }: FieldError): string {
+  return field === undefined ? message : `${field}: ${message}`;
 }
 
 function timesText(times: number): string {
@@ -252,8 +258,11 @@ function errorOf({ errors, hide }: RequestContext, response: ServiceResponse): S
 
 function detailsOf(context: RequestContext, response: ServiceResponse | undefined): FailureDetails {
   if (response === undefined) return {};
-  const { code, requestId, clientRequestId } = errorOf(context, response);
-  return { status: response.status, isPage: isHtml(response), serviceCode: code, requestId, clientRequestId };
+  const { code, errors, requestId, clientRequestId } = errorOf(context, response);
+  return {
+    ...{ status: response.status, isPage: isHtml(response), serviceCode: code, requestId, clientRequestId },
+    errors: errors.length === 0 ? undefined : errors,
+  };
 }
 
 /** In UTF-16 units: headers and error codes may have any length. */

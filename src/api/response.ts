@@ -1,5 +1,6 @@
 /** Checks and parses responses. */
 import { isUtf8 } from 'node:buffer';
+import type { FieldError } from '../core/errors.ts';
 import { attempt } from '../core/files.ts';
 import { headerValue, type Item } from '../core/item.ts';
 import { isObject, type JsonObject, type JsonValue, NumberToken, objectFrom, parseJson } from '../core/json.ts';
@@ -96,6 +97,7 @@ export function bareItem(id: string, etag?: string): Item {
 export interface ServiceError {
   readonly text: string | undefined;
   readonly code: string | undefined;
+  readonly errors: readonly FieldError[];
   readonly requestId: string | undefined;
   /** The id that listctl gave the request. */
   readonly clientRequestId?: string | undefined;
@@ -105,12 +107,70 @@ export interface ServiceError {
 export function parseServiceError(response: ServiceResponse, hide: (text: string) => string): ServiceError {
   const requestId = response.headers['request-id'] ?? response.headers['x-request-id'];
   const body = attempt(() => readMembers(response));
-  if (body === undefined) return { text: firstLineOf(response, hide), code: undefined, requestId };
+  if (body === undefined) return { text: firstLineOf(response, hide), code: undefined, errors: [], requestId };
   const { error } = body;
   const nested = isObject(error) ? error : body;
   const text = [error, nested['message'], body['message'], body['detail'], body['title']].find(isText);
   const code = [nested['code'], body['code']].find(isText);
-  return { text: text && hide(text).slice(0, 500), code, requestId };
+  const errors = [400, 409, 422].includes(response.status) ? fieldErrors(body, nested, hide) : [];
+  return { text: text && hide(text).slice(0, 500), code, errors, requestId };
+}
+
+/** The most errors of fields, and the UTF-16 units of a name and of a message. */
+const fieldErrorMax = { count: 10, field: 100, message: 200 } as const;
+
+/**
+ * Parses the errors of single fields: arrays and objects called `errors` (ASP.NET, Laravel, JSON:API), and the arrays
+ * `error.details` (OData 4.01 JSON, section 21.1; google.rpc.BadRequest) and `detail` (FastAPI).
+ */
+function fieldErrors(body: JsonObject, nested: JsonObject, hide: (text: string) => string): readonly FieldError[] {
+  const candidates = [body['errors'], nested['errors'], nested['details'], body['details'], body['detail']];
+  for (const value of candidates) {
+    const errors = (isObject(value) ? Object.entries(value).map(namedErrors) : listOf(value).map(listedErrors)).flat();
+    if (errors.length === 0) continue;
+    return errors.slice(0, fieldErrorMax.count).map(({ field, message }) => ({
+      ...(field !== undefined && { field: hide(field).slice(0, fieldErrorMax.field) }),
+      message: hide(message).slice(0, fieldErrorMax.message),
+    }));
+  }
+  return [];
+}
+
+/** `"Count": ["must be a number"]` */
+function namedErrors([field, value]: readonly [string, JsonValue]): readonly FieldError[] {
+  const messages = [value, ...listOf(value)].flatMap((each) => (isText(each) ? [each] : messageOf(each)));
+  return messages.map((message) => ({ field, message }));
+}
+
+function listedErrors(value: JsonValue): readonly FieldError[] {
+  if (isText(value)) return [{ message: value }];
+  if (!isObject(value)) return [];
+  const source = value['source'];
+  const pointer = isObject(source) ? source['pointer'] : undefined;
+  const named = [value['field'], value['path'], value['loc'], value['target'], pointer].map(fieldName).find(isText);
+  const field = named === undefined ? {} : { field: named };
+  const inner = listOf(value['fieldViolations']).flatMap(listedErrors);
+  return inner.length > 0 ? inner : messageOf(value).map((message) => ({ ...field, message }));
+}
+
+function messageOf(value: JsonValue): readonly string[] {
+  if (!isObject(value)) return [];
+  const names = ['message', 'msg', 'detail', 'description', 'reason', 'title'];
+  return names
+    .map((name) => value[name])
+    .filter(isText)
+    .slice(0, 1);
+}
+
+/** The field at a path such as `/fields/Count`, `["body", "fields", "Count"]` or `fields.Count`. */
+function fieldName(path: JsonValue | undefined): string | undefined {
+  const parts = Array.isArray(path) ? path.map(String) : isText(path) ? [path] : [];
+  const name = parts.join('.').replace(/^#?\/(.*)$/s, (_, pointer: string) => pointer.replaceAll('/', '.'));
+  return name.replace(/^(body\.)?fields\.(?=.)/, '') || undefined;
+}
+
+function listOf(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? value : [];
 }
 
 export function readMembers(response: ServiceResponse): JsonObject {

@@ -65,7 +65,8 @@ export function openRejectsFile<R>(
     yield format.tail?.() ?? '';
   }
   return {
-    add: (row, error) => spool.add(format.row(row, error)),
+    // A person reads the file in a terminal as well.
+    add: (row, error) => spool.add(format.row(row, printable(error))),
     end: () => output.write(batched(lines())),
     discard: () => output.discard(),
   };

@@ -29,6 +29,8 @@ export interface FailureDetails {
   readonly status?: number | undefined;
   readonly outcome?: Outcome | undefined;
   readonly serviceCode?: string | undefined;
+  /** The fields that the service refused, at most ten. */
+  readonly errors?: readonly FieldError[] | undefined;
   /** Whether the response was an HTML page, which says nothing about an item. */
   readonly isPage?: boolean | undefined;
   readonly requestId?: string | undefined;
@@ -37,6 +39,12 @@ export interface FailureDetails {
   /** The key of a create in doubt. */
   readonly idempotencyKey?: string | undefined;
   readonly about?: FailedItem | undefined;
+}
+
+/** What an error response says of one field; without its name, of the whole item. */
+export interface FieldError {
+  readonly field?: string;
+  readonly message: string;
 }
 
 /** The item, row or step that a failure is about. */

@@ -34,12 +34,14 @@ export function failureJson(failure: Failure, exit?: number): string {
 
 /** @param exit the exit code of the process, if it is not that of the failure */
 export function failureObject({ kind, message, details }: Failure, exit: number = exitCodes[kind]): JsonObject {
-  const { hint, status, outcome, serviceCode, requestId, clientRequestId, idempotencyKey, about = {} } = details;
+  const { hint, status, outcome, serviceCode, errors, requestId, clientRequestId, idempotencyKey } = details;
+  const { about = {} } = details;
   const { row, line, column, columnName, byte, key, id, action, reason } = about;
   return withoutUndefined({
     ...{ kind, exit, message, hint },
     ...{ row, line, column, columnName, byte, key, id, action, reason },
-    ...{ status, outcome, serviceCode, requestId, clientRequestId, idempotencyKey },
+    ...{ status, outcome, serviceCode, errors: errors?.map((error) => ({ ...error })) },
+    ...{ requestId, clientRequestId, idempotencyKey },
   });
 }
 

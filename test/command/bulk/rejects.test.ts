@@ -16,7 +16,7 @@ const formats = [
   {
     name: 'a.csv',
     content: 'Title,Note\nt1,x\n"bad, one","a\nb"\nt3,007\n',
-    rejected: /^Title,Note,listctl:error\n"bad, one","a\nb",".*no ""such"",/,
+    rejected: /^Title,Note,listctl:error\n"bad, one","a\nb",".*no ""such"",⏎field\)"\n$/,
     sent: { Title: 'good, one', Note: 'a\nb' },
   },
   {
@@ -148,6 +148,24 @@ describe('--rejects', () => {
 
     expect(exitCode).toBe(9);
     expect(world.text('r.csv')).toBe(first);
+  });
+
+  test('the errors of fields are in the rejects, in text and in JSON', async () => {
+    const errors = [
+      { field: 'Count', message: 'must be a number' },
+      { field: 'Due', message: 'must not\nbe \u001b[31mred' },
+    ];
+    const { world } = await listWorld(() => ({ status: 422, body: { message: 'Validation failed', errors } }));
+    const file = world.file('a.csv', 'Title,Count\nt1,x\n');
+
+    const text = await world.run(create(file, '--rejects', join(world.path, 'r.csv')));
+    const { stderr } = await world.run(['items', 'create', '-f', 'Title=t1', '-o', 'json']);
+
+    const said = 'HTTP 422: Validation failed; Count: must be a number; Due: must not⏎be \\x1b[31mred';
+    expect(text.stderr).toContain(said);
+    expect(world.text('r.csv')).toMatch(/^Title,Count,listctl:error\nt1,x,[^\n]*\n$/);
+    expect(world.text('r.csv')).toContain(said);
+    expect(jsonLines(stderr)).toMatchObject([{ error: { status: 422, errors } }]);
   });
 
   test('one that cannot be written is noticed before anything is sent', async ({ service, world }) => {

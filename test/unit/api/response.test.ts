@@ -24,7 +24,40 @@ test.each([
   { body: 'x'.repeat(1000), text: 'x'.repeat(500) },
   { body: JSON.stringify({ error: 'x'.repeat(1000) }), text: 'x'.repeat(500) },
 ])('of the error body $body the text is $text', ({ body, text, code }) => {
-  expect(parseServiceError(response(body), plain)).toEqual({ text, code, requestId: undefined });
+  expect(parseServiceError(response(body), plain)).toEqual({ text, code, errors: [], requestId: undefined });
+});
+
+const countError = { field: 'Count', message: 'must be a number' };
+const dueError = { field: 'Due', message: 'must be a date' };
+
+test.each([
+  { body: { errors: [countError, dueError] }, errors: [countError, dueError] },
+  { body: { errors: { Count: ['must be a number'], Due: 'must be a date' } }, errors: [countError, dueError] },
+  { body: { errors: { Count: { message: 'must be a number' } } }, errors: [countError] },
+  { body: { errors: ['not today'] }, errors: [{ message: 'not today' }] },
+  { body: { errors: [{ source: { pointer: '/fields/Count' }, title: 'must be a number' }] }, errors: [countError] },
+  { body: { errors: [{ path: 'fields.Count', message: 'must be a number' }] }, errors: [countError] },
+  { body: { detail: [{ loc: ['body', 'fields', 'Count'], msg: 'must be a number' }] }, errors: [countError] },
+  { body: { error: { details: [{ target: 'Count', message: 'must be a number' }] } }, errors: [countError] },
+  {
+    body: { error: { details: [{ fieldViolations: [{ field: 'Count', description: 'must be a number' }] }] } },
+    errors: [countError],
+  },
+  { body: { errors: [{ field: 'Count' }, 5, null, []] }, errors: [] },
+  { body: { errors: Array(50).fill('no') }, errors: Array(10).fill({ message: 'no' }) },
+  {
+    body: { errors: { ['F'.repeat(999)]: 'm'.repeat(999) } },
+    errors: [{ field: 'F'.repeat(100), message: 'm'.repeat(200) }],
+  },
+])('of the error body $body the errors of fields are $errors', ({ body, errors }) => {
+  expect(parseServiceError(response(JSON.stringify(body)), plain).errors).toEqual(errors);
+});
+
+test('errors of fields are hidden like other text, and read of 400, 409 and 422 only', () => {
+  const body = JSON.stringify({ errors: [{ field: 'token', message: 'token is wrong' }] });
+  const hide = (text: string) => text.replaceAll('token', '***');
+  expect(parseServiceError(response(body), hide).errors).toEqual([{ field: '***', message: '*** is wrong' }]);
+  expect(parseServiceError({ ...response(body), status: 500 }, hide).errors).toEqual([]);
 });
 
 test('HTML has no text to show; the request id is that of either header', () => {
