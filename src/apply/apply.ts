@@ -24,7 +24,7 @@ import { Failure } from '../core/errors.ts';
 import { absolutePath } from '../core/files.ts';
 import type { Output } from '../core/host.ts';
 import { type JsonValue, parseJson } from '../core/json.ts';
-import { countOf, countText, listNames } from '../core/text.ts';
+import { countOf, countText, listNames, quoted } from '../core/text.ts';
 import { descriptorNamed, type OutputFile, openOutput } from '../core/write-file.ts';
 import { jsonText, jsonView } from '../output/layout.ts';
 import { planLines, planMarkdown, stepsText } from '../output/plan.ts';
@@ -47,7 +47,8 @@ import { refreshItems } from './refresh.ts';
 import { checkTarget, type KnownItem, newState, type State, shorten, withItems } from './state.ts';
 
 export interface ApplyFlags extends ManifestFlags {
-  readonly init?: boolean;
+  /** True for `--init`. */
+  readonly init?: string | true;
   readonly dryRun?: boolean;
   readonly prune?: boolean;
   readonly yes?: boolean;
@@ -131,6 +132,9 @@ function isOnlyPlanned({ dryRun, out }: ApplyFlags): boolean {
 }
 
 function checkFlags(flags: ApplyFlags, isOnlyShown: boolean, { output }: Session): void {
+  if (typeof flags.init === 'string' && flags.init !== 'again') {
+    throw new Failure('usage', `invalid --init ${quoted(flags.init)}: expected --init or --init=again`);
+  }
   if (output.format(false) === 'markdown' && !isOnlyShown) throw notAPlan();
   if (flags.detailedExitcode && !isOnlyShown) {
     throw new Failure('usage', '--detailed-exitcode requires --dry-run or --out', { hint: 'nothing was sent' });
@@ -188,6 +192,7 @@ async function applyTo(known: State | undefined, options: ApplyOptions, session:
   const { plan, present } = await planChanges(state, read, options, session);
   if (saved !== undefined) checkPlanIsCurrent(saved, state, plan);
   await saySettled(plan, state, session);
+  checkFirstRun(known, plan, options, session);
   if (opened.graph !== undefined) await checkColumns(plan, opened.graph, options, session);
   await showPlan(plan, state, known === undefined, options, session);
   const deletes = guardedDeletes(plan, state, options.maxDelete);
@@ -243,6 +248,26 @@ function createState({ opened, flags, saved }: ApplyOptions, session: Session): 
       : `without it the items of the list are imported that have the ${manifest.key} of an item of the manifest`;
   throw new Failure('usage', `no state file at ${statePath}`, {
     hint: `restore it, or pass --init if this is the first run; nothing was sent\n${otherwise}`,
+  });
+}
+
+/**
+ * Refuses --init in a CI job: the job would create the items at each run, since a fresh checkout has no state. Without a
+ * query, nothing says which of them exist.
+ */
+function checkFirstRun(
+  known: State | undefined,
+  { counts }: Plan,
+  { opened, flags, saved }: ApplyOptions,
+  { prompts }: Session,
+): void {
+  const isPreview = flags.dryRun === true && flags.out === undefined;
+  const isReviewed = flags.init === 'again' || saved !== undefined;
+  if (known !== undefined || opened.graph !== undefined || counts.create === 0) return;
+  if (!prompts.isCi || isPreview || isReviewed) return;
+  const items = countOf(counts.create, 'item');
+  throw new Failure('usage', `cannot create a state file with CI set: ${items} would be created, again if they exist`, {
+    hint: `restore ${opened.statePath}, which has the items that exist; nothing was sent\nif none exist, pass --init=again once: a job with it creates them at each run that finds no state`,
   });
 }
 

@@ -148,7 +148,7 @@ function rowsPlan(
   const { steps } = plan;
   const { sendsKeys } = session.settings;
   // The state exists now.
-  const words = session.command.words.filter((word) => word !== '--init');
+  const words = session.command.words.filter((word) => !/^--init(=|$)/.test(word));
   const again = ['listctl', ...words.map(shellWord)].join(' ');
   return {
     ...({ action: 'apply', done: 'applied', prints: 'steps', openRecord, pace, nextSeq: 1 } as const),

@@ -90,6 +90,8 @@ export interface HelpNotes {
   readonly examples: readonly string[];
   /** The global flags to list (default: output). */
   readonly globalFlags?: readonly GlobalFlagName[];
+  /** Values of `--output` besides those of every command. */
+  readonly formats?: readonly string[];
   /** Exit codes with a special meaning for this command. */
   readonly exitCodes?: Readonly<Record<number, string>>;
   /** Further exit codes, without 0, 1, 2, 10, 70 and those of signals. */

@@ -173,6 +173,26 @@ export function choiceOption(flags: string, text: string, choices: readonly stri
   return option;
 }
 
+/**
+ * A flag with an optional value, which follows `=` alone: `--init[=again]`. Without one its value is true. For an option
+ * with `[value]` commander takes the next word, which may be an argument.
+ */
+export class OptionalValueOption extends Option {
+  constructor(flags: string, text: string, choices?: readonly string[]) {
+    super(flags.slice(0, flags.indexOf('[')), text);
+    this.flags = flags;
+    if (choices !== undefined) this.argChoices = [...choices];
+  }
+
+  /** Commander finds the option of each word by this method, and then sets the preset value. */
+  is(word: string): boolean {
+    const [flag, ...rest] = word.split('=');
+    if (flag !== this.long) return false;
+    this.preset(rest.length === 0 ? true : rest.join('='));
+    return true;
+  }
+}
+
 /** Declares the global flags on a command, the program itself included. */
 export function addGlobalFlags(command: Command, version: string): void {
   for (const [group, flags] of Object.entries(flagGroups)) {

@@ -25,6 +25,7 @@ export interface Session {
     mayPrompt(): boolean;
     /** --no-input or CI. */
     readonly isUnattended: boolean;
+    readonly isCi: boolean;
     readonly confirm: WriteGuard['confirm'];
     readonly skipHint: WriteGuard['skipHint'];
   };
@@ -111,7 +112,7 @@ function openSession(
   });
   return {
     ...{ host, service, messages },
-    prompts: { isUnattended, mayPrompt, confirm: guard.confirm, skipHint: guard.skipHint },
+    prompts: { isUnattended, isCi: isCi(host), mayPrompt, confirm: guard.confirm, skipHint: guard.skipHint },
     settings: runSettings(sources, typed.allowHttp, address, (list) => service.locate(list)),
     output: commandOutput({ sources, output, color, typed, messages }, host, command),
     command: {

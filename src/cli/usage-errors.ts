@@ -212,7 +212,7 @@ function tooManyArguments(line: TypedLine): Failure {
   const { command } = line;
   const count = command.registeredArguments.length;
   const takes = count === 0 ? 'no arguments' : count === 1 ? 'one argument' : `${count} arguments`;
-  const fixed = withFieldFlags(line);
+  const fixed = withFieldFlags(line) ?? withOptionalValue(line);
   const quoting =
     findOption('--field', command) &&
     'use -f before each field and quote values that contain spaces: -f Title="Buy milk"';
@@ -274,6 +274,16 @@ function withFieldFlags({ words, command, host }: TypedLine): readonly string[] 
   const isLeft = !hasIds && places.some((at) => fixed[at]?.length === 1);
   const flat = fixed.flat();
   return isLeft || flat.join('\0') === words.join('\0') ? undefined : flat;
+}
+
+/** The words with the value of a flag behind `=`, where it is optional: `--init again`. */
+function withOptionalValue({ words, command }: TypedLine): readonly string[] | undefined {
+  const at = argumentsAt(words, command).find((place) => {
+    const option = findOption(words[place - 1] ?? '', command);
+    return option?.argChoices?.includes(words[place] ?? '') === true;
+  });
+  if (at === undefined) return undefined;
+  return [...words.slice(0, at - 1), `${words[at - 1]}=${words[at]}`, ...words.slice(at + 1)];
 }
 
 /** Joins the words of a field's value that was not quoted: `-f Title=Buy milk`. */

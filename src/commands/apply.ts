@@ -9,6 +9,7 @@ import {
   addReportOption,
 } from '../bulk/flags.ts';
 import { addHelpNotes, type SetUp, serviceExits } from '../cli/command.ts';
+import { OptionalValueOption } from '../cli/flags.ts';
 import { addMaxDeleteOption } from '../cli/guards.ts';
 import { inSession } from '../cli/session.ts';
 import { addFormOptions, collect } from '../cli/values.ts';
@@ -66,10 +67,12 @@ export const setUpPlan: SetUp = (command, context) => {
       'listctl plan manifest.yaml -o markdown > comment.md',
     ],
     globalFlags: ['site', 'list', 'output'],
+    formats: ['markdown'],
     exitCodes: {
-      0: 'also if there are changes: --detailed-exitcode tells',
+      0: 'also if there are changes, without --detailed-exitcode',
       2: 'invalid usage, an empty manifest or no state',
       5: 'the saved plan is out of date',
+      8: '--detailed-exitcode: a key is in doubt',
       12: '--detailed-exitcode: there are changes',
     },
     exits: [...serviceExits, 11],
@@ -78,7 +81,9 @@ export const setUpPlan: SetUp = (command, context) => {
 
 function addPlanOptions(command: Command): void {
   command
-    .option('--init', 'create the state file (first run)')
+    .addOption(
+      new OptionalValueOption('--init[=again]', 'create the state file (first run; in CI: --init=again)', ['again']),
+    )
     .option('--prune', 'delete items that were removed from the manifest');
   addMaxDeleteOption(command);
   command

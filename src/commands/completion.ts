@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import type { Argument, Command, Option } from 'commander';
 import { addHelpNotes, type NewProgram, type SetUp } from '../cli/command.ts';
-import { type GlobalFlag, globalFlags } from '../cli/flags.ts';
+import { type GlobalFlag, globalFlags, OptionalValueOption } from '../cli/flags.ts';
 import { findOption, type ParsedWords, parseWords } from '../cli/usage-errors.ts';
 import { Failure } from '../core/errors.ts';
 import { attempt } from '../core/files.ts';
@@ -201,7 +201,7 @@ function completeFlag(word: string, command: Command, host: Host): Completion {
     const options: readonly Option[] = command.createHelp().visibleOptions(command);
     return { candidates: options.map(({ long, description }) => ({ value: long ?? '', description })) };
   }
-  if (option.isBoolean()) return { candidates: [] };
+  if (option.isBoolean() && !(option instanceof OptionalValueOption)) return { candidates: [] };
   const { candidates, files } = optionValues(option, value, command, host);
   return {
     candidates: candidates.map((each) => ({ ...each, value: `${flag}=${each.value}` })),
@@ -224,7 +224,7 @@ function optionValues(
   const flag: GlobalFlag | undefined = Object.values(globalFlags).find((each) => each.flag === long);
   const choices = argChoices ?? flag?.choices;
   if (choices !== undefined) return { candidates: withoutDescription(choices) };
-  return { candidates: [], files: /[<[](file|dir)[>\]]$/.test(flags) ? ':files' : undefined };
+  return { candidates: [], files: /[<[]=?(file|dir)[>\]]$/.test(flags) ? ':files' : undefined };
 }
 
 async function argumentValues(argument: Argument, command: Command, host: Host): Promise<Completion> {

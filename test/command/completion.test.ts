@@ -52,6 +52,7 @@ describe('commands and flags', () => {
       is: ['--not-applied'],
       because: 'a value that may be left out',
     },
+    { typed: 'apply', word: '--init=', is: ['--init=again'], because: 'a value behind = alone' },
     { typed: 'items get --', word: '--', is: [], because: 'behind --' },
     { typed: 'items list', word: '--non', is: ['--non-indexed'], because: 'flags of its own' },
     { typed: '', word: '__', is: [], because: 'what is hidden' },

@@ -200,6 +200,7 @@ describe('help --json', () => {
     });
     expect(option('items create', '--field')).toMatchObject({ short: '-f', value: 'key=value', group: 'Flags' });
     expect(option('runs resolve', '--applied')).toMatchObject({ value: 'id', valueOptional: true });
+    expect(option('apply', '--init')).toMatchObject({ value: 'again', valueOptional: true });
     expect(option('items create', '--site')).toBeUndefined();
   });
 

@@ -235,6 +235,12 @@ test.each([
   { words: 'items delete --yes=1 5', says: '--yes takes no value', hint: 'pass --yes without a value' },
   { words: 'auth status --quiet=true', says: '--quiet takes no value', hint: '--quiet without a value' },
   { words: 'apply seed.yaml --prune=true', says: '--prune takes no value', hint: '--prune without a value' },
+  { words: 'apply s.yaml --init=yes', says: 'invalid --init "yes"', hint: '' },
+  {
+    words: 'apply s.yaml --init again -y',
+    says: 'listctl apply takes one argument',
+    hint: 'use: listctl apply s.yaml --init=again -y\n',
+  },
   { words: 'help items create --bogus', says: 'unknown option --bogus', hint: 'listctl items create --help' },
   { words: 'help --bogus', says: 'unknown option --bogus', hint: 'listctl help --help' },
   { words: '--from x items create', says: '--from must come after the command', hint: 'listctl items create --from' },

@@ -349,7 +349,8 @@ const bread = 'site: home\nlist: tasks\nkey: Title\nitems:\n  - Title: Bread\n';
 async function appliedOnce(service: ListService): Promise<Forge> {
   const forge = await Forge.create(service.url);
   await forge.push({ 'tasks.yaml': bread, 'with-branch.sh': recipes.script });
-  const environment = { LISTCTL_BASE_URL: service.url, LISTCTL_TOKEN: 'token-of-the-author' };
+  // On the author's machine.
+  const environment = { LISTCTL_BASE_URL: service.url, LISTCTL_TOKEN: 'token-of-the-author', CI: '' };
   const typed = recipes.firstTime.replace('--init', '--init --yes');
   const { exitCode, log } = await forge.type(typed, environment);
   expect({ exitCode, log }).toMatchObject({ exitCode: 0 });

@@ -143,7 +143,7 @@ async function describeCommand(command: Command, root: Command): Promise<Command
 
 function describeOption(option: Option): OptionNode {
   const { flags, description, short, long = '', helpGroupHeading = 'Flags:' } = option;
-  const value = /[<[](.+)[>\]]$/.exec(flags)?.[1];
+  const value = /[<[]=?(.+)[>\]]$/.exec(flags)?.[1];
   const fallback = / \(default:? ([^()]+)\)$/.exec(description)?.[1];
   const env = variablesOf(long);
   return {
@@ -151,7 +151,7 @@ function describeOption(option: Option): OptionNode {
     long,
     ...(short === undefined ? {} : { short }),
     ...(value === undefined ? {} : { value }),
-    ...(option.optional ? { valueOptional: true } : {}),
+    ...(flags.endsWith(']') ? { valueOptional: true } : {}),
     description,
     ...(fallback === undefined ? {} : { default: fallback }),
     ...(env.length === 0 ? {} : { env }),

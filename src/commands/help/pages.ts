@@ -38,7 +38,8 @@ export function formatPage(command: Command, columns = 100): string {
   const commands = command.createHelp().visibleCommands(command);
   const isGroup = commands.length > 0;
   const isRoot = command.parent === null;
-  const { examples = [], exitCodes: codes = {} } = helpNotes(command) ?? {};
+  const { examples = [], exitCodes: codes = {}, formats = [] } = helpNotes(command) ?? {};
+  const outputText = describeFlag({ ...globalFlags.output, choices: [...outputFormats, ...formats] });
   const sections = [
     line(title.charAt(0).toUpperCase() + title.slice(1)),
     `Usage: ${usageLine(command)}\n`,
@@ -55,7 +56,10 @@ export function formatPage(command: Command, columns = 100): string {
     ...(isGroup ? [] : shownFlags(command)).map(([heading, flags]) =>
       section(
         heading.replace(/:$/, ''),
-        flags.map(({ short, flags: text, description }) => [short ? text : `    ${text}`, description]),
+        flags.map(({ short, long, flags: text, description }) => [
+          short ? text : `    ${text}`,
+          long === globalFlags.output.flag ? outputText : description,
+        ]),
       ),
     ),
     // Never wrapped: each line can be copied.
@@ -290,8 +294,9 @@ The plan is shown as a diff to be confirmed; without a terminal pass --yes.
 State: the ids of created items are stored in tasks.yaml.state.json, since the
 service cannot list items. Keep that file with the manifest. If it is lost,
 apply would create every item again, so a first run requires --init, and --init
-is refused if the state file exists. With Microsoft Graph, --init imports the
-items that exist.
+is refused if the state file exists. In CI, where each fresh checkout has lost
+it, it must be --init=again. With Microsoft Graph, --init imports the items that
+exist.
 
 Drift: apply reads each managed item first. Items that were changed outside
 apply are reset, missing ones are created again. --no-refresh plans from the

@@ -100,6 +100,53 @@ describe('without a state file', () => {
   });
 });
 
+test('--init takes no word for its value', async ({ service, world }) => {
+  world.manifest(a);
+
+  const { exitCode } = await world.run(['apply', '--init', 'manifest.yaml', '--yes']);
+
+  expect([exitCode, service.writes()]).toEqual([0, ['POST a']]);
+});
+
+describe('with CI set, where no state is known', () => {
+  const ci = { env: { CI: 'true' } };
+
+  test.for(['', '--out plan.json'])(
+    '--init is 2: it would create everything at each run %s',
+    async (more, { service, world }) => {
+      world.manifest(a, b);
+      const words = ['apply', 'manifest.yaml', '--init', ...(more === '' ? ['--yes'] : more.split(' '))];
+
+      const { exitCode, stderr } = await world.run(words, ci);
+
+      expect([exitCode, service.requests, world.hasState()]).toEqual([2, [], false]);
+      expect(stderr).toContain('cannot create a state file with CI set: 2 items would be created, again if they exist');
+      expect(stderr).toContain(`restore ${world.statePath}`);
+      expect(stderr).toContain('--init=again');
+    },
+  );
+
+  test.for([
+    ['--init=again', '--yes'],
+    ['--init', '--init=again', '--yes'],
+  ])('%s creates it', async (flags, { service, world }) => {
+    world.manifest(a);
+
+    const { exitCode } = await world.run(['apply', 'manifest.yaml', ...flags], ci);
+
+    expect([exitCode, service.writes(), world.hasState()]).toEqual([0, ['POST a'], true]);
+  });
+
+  test('--init shows a plan, and makes a state of no items', async ({ service, world }) => {
+    world.manifest(a);
+    const plan = await world.run(['plan', 'manifest.yaml', '--init'], ci);
+    world.manifest();
+    const { exitCode } = await world.run(['apply', 'manifest.yaml', '--init'], ci);
+
+    expect([plan.exitCode, exitCode, service.requests, world.hasState()]).toEqual([0, 0, [], true]);
+  });
+});
+
 test('--init beside a state is 2: no job may pass it always', async ({ service, world }) => {
   await world.begin(a);
   const before = service.requests.length;
