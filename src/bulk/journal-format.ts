@@ -1,6 +1,7 @@
 /**
  * The format of a journal (docs/decisions.md, journal-3): lines of `crc32hex SP json LF`. The first is the header; every
- * other one is a group, `[timeMs, record, …]`, so that records written together are lost together.
+ * other one is a group, `[timeMs, record, …]`, so that records written together are lost together. Each checksum continues
+ * that of the line before it, so that lines which were swapped, removed or come from another journal do not match.
  */
 import { crc32 } from 'node:zlib';
 import type { KeyField } from '../api/graph/key-field.ts';
@@ -8,14 +9,15 @@ import { exitCodes, type FailureKind } from '../core/errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { type Check, isCount, isHeaderValue, isString, maybe, oneOf, orNull, shaped } from '../core/shape.ts';
 
-export const journalVersion = 1;
+/** The version of new journals. A run that began with version 1, whose checksums are of their lines alone, keeps it. */
+export const journalVersion = 2;
 
 export const rowsMax = 1_000_000_000;
 
 /** The first line of a journal. Holds hashes and ids, never a token or a field's value (docs/decisions.md, journal-6). */
 export interface JournalHeader {
   readonly listctl: 'journal';
-  readonly version: typeof journalVersion;
+  readonly version: 1 | typeof journalVersion;
   readonly run: string;
   readonly tool: string;
   readonly action: 'create' | 'update' | 'delete' | 'get' | 'undo' | 'apply';
@@ -136,10 +138,29 @@ export type JournalRecord =
 /** The records of one line, and the milliseconds since the session began. */
 export type JournalGroup = readonly [timeMs: number, ...records: JournalRecord[]];
 
+/** The checksum of the line before, which that of a line continues: 0 for the first line; undefined in version 1. */
+export type Seed = number | undefined;
+
+export function seedOfHeader({ version }: Pick<JournalHeader, 'version'>): Seed {
+  return version === 1 ? undefined : 0;
+}
+
 /** Encodes a line, with its LF. */
-export function encodeLine(value: JournalHeader | JournalGroup): Buffer {
+export function encodeLine(value: JournalHeader | JournalGroup, seed?: Seed): Buffer {
   const json = JSON.stringify(value);
-  return Buffer.from(`${checksumOf(json)} ${json}\n`);
+  return Buffer.from(`${checksumOf(json, seed)} ${json}\n`);
+}
+
+/** Encodes a whole journal. */
+export function encodeLines(header: JournalHeader, groups: readonly JournalGroup[]): Buffer {
+  const lines: Buffer[] = [];
+  let seed = seedOfHeader(header);
+  for (const value of [header, ...groups]) {
+    const line = encodeLine(value, seed);
+    lines.push(line);
+    seed = seedAfter(line, seed);
+  }
+  return Buffer.concat(lines);
 }
 
 /**
@@ -147,10 +168,10 @@ export function encodeLine(value: JournalHeader | JournalGroup): Buffer {
  *
  * @returns undefined if the checksum does not match
  */
-export function decodeLine(line: Buffer): unknown {
+export function decodeLine(line: Buffer, seed?: Seed): unknown {
   const json = line.subarray(9);
   // Compared as text: upper-case digits are never written.
-  if (line[8] !== 0x20 || line.toString('latin1', 0, 8) !== checksumOf(json)) return undefined;
+  if (line[8] !== 0x20 || line.toString('latin1', 0, 8) !== checksumOf(json, seed)) return undefined;
   try {
     return JSON.parse(json.toString());
   } catch {
@@ -158,8 +179,13 @@ export function decodeLine(line: Buffer): unknown {
   }
 }
 
-function checksumOf(json: string | Buffer): string {
-  return crc32(json).toString(16).padStart(8, '0');
+/** The seed of the line that follows this one. */
+export function seedAfter(line: Buffer, seed: Seed): Seed {
+  return seed === undefined ? undefined : Number.parseInt(line.toString('latin1', 0, 8), 16);
+}
+
+function checksumOf(json: string | Buffer, seed: Seed): string {
+  return crc32(json, seed).toString(16).padStart(8, '0');
 }
 
 /** Whether a value is the first line of a journal, of whatever version. */
@@ -168,7 +194,7 @@ export const isAnyHeader = shaped<{ listctl: 'journal'; version: number }>({
   version: isCount,
 });
 
-/** Whether a value is a header of this version; unknown members are accepted. */
+/** Whether a value is a header of a known version; unknown members are accepted. */
 export function isHeader(value: unknown): value is JournalHeader {
   return isShapedHeader(value) && isPossible(value);
 }
@@ -244,7 +270,7 @@ const isTotals = shaped<RunTotals>({
 
 const isShapedHeader = shaped<JournalHeader>({
   listctl: oneOf('journal'),
-  version: oneOf(journalVersion),
+  version: oneOf(1, journalVersion),
   run: isString,
   tool: isString,
   action: oneOf('create', 'update', 'delete', 'get', 'undo', 'apply'),

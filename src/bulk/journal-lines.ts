@@ -11,6 +11,9 @@ import {
   type JournalGroup,
   type JournalHeader,
   journalVersion,
+  type Seed,
+  seedAfter,
+  seedOfHeader,
 } from './journal-format.ts';
 
 /** The failure for a line that differs from what was written. */
@@ -89,9 +92,19 @@ export const fileIo: JournalIo = {
   modifiedMs: (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.NaN,
 };
 
+/** The first line of a journal: where its groups begin. */
+export interface JournalStart {
+  readonly header: JournalHeader;
+  /** The length of the line, with its LF. */
+  readonly lengthBytes: number;
+  readonly seed: Seed;
+}
+
 /** The end of a journal. */
 export interface JournalTail {
   readonly lengthBytes: number;
+  /** The seed of the next line. */
+  readonly seed: Seed;
   /** The length of an incomplete last line, or of the NULs of a lost block. */
   readonly tornBytes: number;
 }
@@ -102,15 +115,12 @@ const headerBytesMax = 1_048_576;
 const lineBytesMax = 67_108_864;
 
 /**
- * Reads the first line, and returns its length with the LF: where the groups begin.
+ * Reads the first line.
  *
  * @returns undefined if there is no file. An empty file is damage: a journal gets its name with its first line
  * @throws {Failure} local-file
  */
-export function readHeader(
-  path: string,
-  io: JournalIo,
-): { readonly header: JournalHeader; readonly lengthBytes: number } | undefined {
+export function readHeader(path: string, io: JournalIo): JournalStart | undefined {
   const descriptor = openIfThere(path, io);
   if (descriptor === undefined) return undefined;
   try {
@@ -118,7 +128,9 @@ export function readHeader(
     const end = start.indexOf(0x0a);
     if (start.length === 0) throw damagedJournal(path, 0, 'it is empty');
     if (end === -1) throw noJournal(path);
-    return { header: headerOf(start.subarray(0, end), path), lengthBytes: end + 1 };
+    const line = start.subarray(0, end);
+    const header = headerOf(line, path);
+    return { header, lengthBytes: end + 1, seed: seedAfter(line, seedOfHeader(header)) };
   } finally {
     io.close(descriptor);
   }
@@ -147,16 +159,18 @@ export function beginsAsJournal(path: string, io: JournalIo = fileIo): boolean {
  */
 export async function* readGroups(
   path: string,
-  fromBytes: number,
+  start: Omit<JournalStart, 'header'>,
   io: JournalIo,
 ): AsyncGenerator<{ readonly group: JournalGroup; readonly offsetBytes: number }, JournalTail> {
-  const lines = readLines(path, fromBytes, io);
+  const lines = readLines(path, start.lengthBytes, io);
+  let { seed } = start;
   try {
     for (;;) {
       const next = await lines.next();
-      if (next.done) return tailOf(next.value.rest, path, next.value.offsetBytes);
+      if (next.done) return tailOf(next.value.rest, seed, path, next.value.offsetBytes);
       const { line, offsetBytes } = next.value;
-      yield { group: groupOf(line, path, offsetBytes), offsetBytes };
+      yield { group: groupOf(line, seed, path, offsetBytes), offsetBytes };
+      seed = seedAfter(line, seed);
     }
   } finally {
     await lines.return({ rest: Buffer.alloc(0), offsetBytes: 0 });
@@ -207,20 +221,28 @@ export async function* readLines(
 }
 
 /**
- * Reads the last group alone.
+ * Reads the last group, checked against the line before it alone: for display, not for what is sent.
  *
- * @returns undefined if it is missing, or if its line is longer than a block
+ * @returns undefined if it is missing, or if the two lines are longer than a block
  */
-export function readLastGroup(path: string, fromBytes: number, io: JournalIo): JournalGroup | undefined {
+export function readLastGroup(
+  path: string,
+  { lengthBytes, seed }: Omit<JournalStart, 'header'>,
+  io: JournalIo,
+): JournalGroup | undefined {
   const descriptor = openIfThere(path, io);
   if (descriptor === undefined) return undefined;
   try {
-    const lengthBytes = tryToRead(path, () => io.lengthOf(descriptor));
-    const startBytes = Math.max(fromBytes - 1, lengthBytes - blockBytes);
-    const end = readFrom(path, descriptor, startBytes, blockBytes, io);
-    if (end.at(-1) !== 0x0a) return undefined;
-    // The checksum fails if the line begins before this block.
-    const value = decodeLine(end.subarray(end.lastIndexOf(0x0a, -2) + 1, -1));
+    const endBytes = tryToRead(path, () => io.lengthOf(descriptor));
+    const startBytes = Math.max(lengthBytes, endBytes - blockBytes);
+    const block = readFrom(path, descriptor, startBytes, blockBytes, io);
+    if (block.at(-1) !== 0x0a) return undefined;
+    const start = block.lastIndexOf(0x0a, -2) + 1;
+    const before = block.subarray(start < 2 ? 0 : block.lastIndexOf(0x0a, start - 2) + 1, start);
+    const lastSeed = startBytes + start === lengthBytes ? seed : seedAfter(before, seed);
+    if (Number.isNaN(lastSeed)) return undefined;
+    // The checksum fails if one of the lines begins before this block.
+    const value = decodeLine(block.subarray(start, -1), lastSeed);
     return isGroup(value) ? value : undefined;
   } finally {
     io.close(descriptor);
@@ -266,32 +288,32 @@ function headerOf(line: Buffer, path: string): JournalHeader {
   return value;
 }
 
-function groupOf(line: Buffer, path: string, offsetBytes: number): JournalGroup {
-  const value = decodeLine(line);
+function groupOf(line: Buffer, seed: Seed, path: string, offsetBytes: number): JournalGroup {
+  const value = decodeLine(line, seed);
   if (value === undefined) throw damagedJournal(path, offsetBytes, 'the checksum of the line does not match');
   if (!isGroup(value)) throw damagedJournal(path, offsetBytes, 'the line is not valid');
   return value;
 }
 
 /** Judges the bytes after the last LF: an incomplete line, or damage if only the LF itself was changed. */
-function tailOf(bytes: Buffer, path: string, offsetBytes: number): JournalTail {
-  if (hasChangedEnd(bytes)) throw damagedJournal(path, offsetBytes, 'the end of the line was changed');
-  return { lengthBytes: offsetBytes, tornBytes: bytes.length };
+function tailOf(bytes: Buffer, seed: Seed, path: string, offsetBytes: number): JournalTail {
+  if (hasChangedEnd(bytes, seed)) throw damagedJournal(path, offsetBytes, 'the end of the line was changed');
+  return { lengthBytes: offsetBytes, seed, tornBytes: bytes.length };
 }
 
 /** An LF with one flipped bit. */
 const changedEnds: ReadonlySet<number | undefined> = new Set([0x0b, 0x08, 0x0e, 0x02, 0x1a, 0x2a, 0x4a, 0x8a]);
 
 /** Whether a whole group, which ends with `]`, is followed by a changed LF: nothing ever follows an incomplete line. */
-function hasChangedEnd(bytes: Buffer): boolean {
+function hasChangedEnd(bytes: Buffer, seed: Seed): boolean {
   for (let close = bytes.indexOf(0x5d); close !== -1; close = bytes.indexOf(0x5d, close + 1)) {
-    if (isWholeTo(bytes, close + 1)) return true;
+    if (isWholeTo(bytes, close + 1, seed)) return true;
   }
   return false;
 }
 
-function isWholeTo(bytes: Buffer, length: number): boolean {
-  return changedEnds.has(bytes[length]) && decodeLine(bytes.subarray(0, length)) !== undefined;
+function isWholeTo(bytes: Buffer, length: number, seed: Seed): boolean {
+  return changedEnds.has(bytes[length]) && decodeLine(bytes.subarray(0, length), seed) !== undefined;
 }
 
 function tryToRead<T>(path: string, work: () => T): T {

@@ -9,7 +9,7 @@ import type {
   RunTotals,
   SessionStart,
 } from './journal-format.ts';
-import { damagedJournal, fileIo, type JournalIo, readGroups, readHeader } from './journal-lines.ts';
+import { damagedJournal, fileIo, type JournalIo, type JournalTail, readGroups, readHeader } from './journal-lines.ts';
 import type { IdSet, SentMoment } from './keys.ts';
 
 /** `pending` includes rows that were not sent, refused for now, or resolved as not applied. */
@@ -227,12 +227,9 @@ function toState(code: number): RowState {
 }
 
 /** A run, as recorded in its journal. */
-export interface Replay {
+export interface Replay extends JournalTail {
   readonly header: JournalHeader;
   readonly sessions: readonly SessionStart[];
-  readonly lengthBytes: number;
-  /** The length of an incomplete last line, which `reopenJournal` cuts off. */
-  readonly tornBytes: number;
   /**
    * The state of a row. An intent without an outcome is in doubt if its request may have been sent (docs/decisions.md,
    * doubt-2): on the same boot those are the first by `seq`, as many as were in flight at most; after a power cut, any.
@@ -273,7 +270,7 @@ export async function readJournal(
   const { header } = start;
   const rows = new RunRows(header.input.rows, header.isShrunk === true);
   const history = new History(path, rows, header.action === 'create' || header.action === 'undo' ? given : undefined);
-  const groups = readGroups(path, start.lengthBytes, io);
+  const groups = readGroups(path, start, io);
   let next = await groups.next();
   for (; !next.done; next = await groups.next()) history.take(next.value.group, next.value.offsetBytes);
   // A journal gets its name with its first session: without it the file is a truncated copy.
@@ -302,7 +299,7 @@ export async function* journalRecords(
   const start = readHeader(path, io);
   if (start === undefined) return;
   let session = -1;
-  for await (const { group } of readGroups(path, start.lengthBytes, io)) {
+  for await (const { group } of readGroups(path, start, io)) {
     const [timeMs, ...records] = group;
     for (const record of records) {
       if (record[0] === 'B') session += 1;

@@ -10,7 +10,10 @@ import {
   type JournalHeader,
   type JournalRecord,
   journalVersion,
+  type Seed,
   type SessionStart,
+  seedAfter,
+  seedOfHeader,
 } from './journal-format.ts';
 import { fileIo, type JournalIo, type JournalTail, journalFault, lostJournal, readHeader } from './journal-lines.ts';
 
@@ -52,7 +55,9 @@ export type NewHeader = Omit<JournalHeader, 'listctl' | 'version' | 'isShrunk'>;
 export function createJournal(path: string, header: NewHeader, session: SessionStart, io: JournalIo = fileIo): Journal {
   const whole = { listctl: 'journal', version: journalVersion, ...header } as const;
   if (!isHeader(whole)) throw new TypeError('invalid journal header');
-  const bytes = Buffer.concat([encodeLine(whole), beginLine(session)]);
+  const head = encodeLine(whole, seedOfHeader(whole));
+  const start = beginLine(session, seedAfter(head, seedOfHeader(whole)));
+  const bytes = Buffer.concat([head, start.line]);
   return tryTo('create', path, () => {
     const directory = dirname(path);
     const made = io.makeDirectory(directory);
@@ -71,7 +76,7 @@ export function createJournal(path: string, header: NewHeader, session: SessionS
       attempt(() => io.remove(path));
       throw error;
     }
-    return journalOn(path, descriptor, bytes.length, io);
+    return journalOn(path, descriptor, { lengthBytes: bytes.length, seed: start.seed }, io);
   });
 }
 
@@ -87,7 +92,7 @@ export function reopenJournal(
   session: SessionStart,
   io: JournalIo = fileIo,
 ): Journal {
-  const bytes = beginLine(session);
+  const { line, seed } = beginLine(session, replay.seed);
   return tryTo('write', path, () => {
     const descriptor = io.open(path, 'r+');
     try {
@@ -98,13 +103,13 @@ export function reopenJournal(
         io.truncate(descriptor, replay.lengthBytes);
         io.sync(descriptor);
       }
-      writeWhole(descriptor, bytes, replay.lengthBytes, io);
+      writeWhole(descriptor, line, replay.lengthBytes, io);
       io.sync(descriptor);
     } catch (error) {
       abandon(descriptor, io);
       throw error;
     }
-    return journalOn(path, descriptor, replay.lengthBytes + bytes.length, io);
+    return journalOn(path, descriptor, { lengthBytes: replay.lengthBytes + line.length, seed }, io);
   });
 }
 
@@ -192,20 +197,32 @@ export function appendTo(
   };
 }
 
-function journalOn(path: string, descriptor: number, lengthBytes: number, io: JournalIo): Journal {
+function journalOn(
+  path: string,
+  descriptor: number,
+  { lengthBytes, seed: firstSeed }: Omit<JournalTail, 'tornBytes'>,
+  io: JournalIo,
+): Journal {
   const { append, sync, close } = appendTo(path, descriptor, lengthBytes, io);
-  const write: Journal['write'] = (records, timeMs) =>
-    append(records.length === 0 ? Buffer.alloc(0) : groupLine([Math.floor(timeMs), ...records]));
+  let seed = firstSeed;
+  const write: Journal['write'] = (records, timeMs) => {
+    if (records.length === 0) return append(Buffer.alloc(0));
+    const next = groupLine([Math.floor(timeMs), ...records], seed);
+    append(next.line);
+    seed = next.seed;
+  };
   return { path, write, sync, close };
 }
 
-function beginLine(session: SessionStart): Buffer {
-  return groupLine([0, ['B', session]]);
+function beginLine(session: SessionStart, seed: Seed) {
+  return groupLine([0, ['B', session]], seed);
 }
 
-function groupLine(group: JournalGroup): Buffer {
+/** A line, and the seed of the next one. */
+function groupLine(group: JournalGroup, seed: Seed): { readonly line: Buffer; readonly seed: Seed } {
   if (!isGroup(group)) throw new TypeError(`invalid journal group: ${JSON.stringify(group).slice(0, 100)}`);
-  return encodeLine(group);
+  const line = encodeLine(group, seed);
+  return { line, seed: seedAfter(line, seed) };
 }
 
 function abandon(descriptor: number, io: JournalIo): void {

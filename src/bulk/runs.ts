@@ -7,7 +7,7 @@ import { errnoCode, Failure } from '../core/errors.ts';
 import { listNames } from '../core/text.ts';
 import { replaceWhole } from '../core/write-file.ts';
 import { earlierPath, isEarlierFile } from './earlier-values.ts';
-import { encodeLine, type JournalHeader, type RowCounts } from './journal-format.ts';
+import { encodeLines, type JournalHeader, type RowCounts } from './journal-format.ts';
 import { fileIo, type JournalIo, journalFault, readHeader, readLastGroup } from './journal-lines.ts';
 import { type ReplayOptions, readJournal } from './journal-read.ts';
 
@@ -42,7 +42,7 @@ async function compactBytes(path: string, nowMs: number, io: JournalIo): Promise
   const didAll = counts.done === header.rows && ended.done === header.rows;
   if (!didAll || !isOldEnough(lastAt, nowMs)) return undefined;
   const timeMs = Math.max(0, lastAt - session.at);
-  return Buffer.concat([encodeLine({ ...header, isShrunk: true }), encodeLine([timeMs, ['B', session], ['E', ended]])]);
+  return encodeLines({ ...header, isShrunk: true }, [[timeMs, ['B', session], ['E', ended]]]);
 }
 
 export interface RunFile {
@@ -278,7 +278,7 @@ function startOf(path: string): ReturnType<typeof readHeader> | 'unreadable' {
 export async function readRunFile(file: RunFile, { boot, io = fileIo }: ReplayOptions): Promise<ReadRun | undefined> {
   const start = readHeader(file.path, io);
   if (start === undefined) return undefined;
-  const last = readLastGroup(file.path, start.lengthBytes, io)?.at(-1);
+  const last = readLastGroup(file.path, start, io)?.at(-1);
   const ended = Array.isArray(last) && last[0] === 'E' ? (last[1] as RowCounts) : undefined;
   const counts = ended ?? (await readJournal(file.path, { boot, io }))?.counts;
   if (counts === undefined) return undefined;
@@ -312,9 +312,10 @@ export async function findUndo(
   const isUndo = ({ action, of }: JournalHeader) => action === 'undo' && of === run;
   const beside = { run, path: `${journal}.undo`, identityStart: '' };
   const [file] = journal === undefined ? runsWith(directory, isUndo) : [beside];
-  // A damaged one is reported when it is used.
-  const undo = file && (await readRunFile(file, { boot: '' }).catch(() => undefined));
-  return undo !== undefined && isUndo(undo.header) ? undo : undefined;
+  // Every line, since rows that were undone are sent again. A damaged one is reported when it is used.
+  const undo = file && (await readJournal(file.path, { boot: '' }).catch(() => undefined));
+  if (file === undefined || undo === undefined || !isUndo(undo.header)) return undefined;
+  return { ...file, header: undo.header, counts: countsAmong(undo.counts) };
 }
 
 /** Whether a run was undone completely. */

@@ -506,7 +506,7 @@ test('its journal names the run that it undoes, and holds neither fields nor the
 
   const [name = ''] = world.names().filter((each) => !each.startsWith(givenRun));
   const text = readFileSync(join(world.runs, name), 'utf8');
-  const header = decodeLine(Buffer.from(text.split('\n')[0] ?? ''));
+  const header = decodeLine(Buffer.from(text.split('\n')[0] ?? ''), 0);
   const place = { origin: service.url, site: 'home', list: 'tasks' };
   expect(header).toMatchObject({ action: 'undo', of: givenRun, ...place, rows: 1 });
   expect(text).not.toContain('test-token');

@@ -1,7 +1,7 @@
 /** A user's directory for runs over many rows: the files of it, the state that runs leave there, and runs in it. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { decodeLine, type JournalGroup, type JournalRecord, type RunTotals } from '../../../src/bulk/journal-format.ts';
+import type { JournalGroup, JournalRecord, RunTotals } from '../../../src/bulk/journal-format.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { type Run, run, type World } from '../../support/test-host.ts';
 
@@ -57,7 +57,8 @@ export async function manyWorld(service: { readonly url: string }): Promise<Many
 
 function recordsOf(journal: string): readonly JournalRecord[] {
   const lines = readFileSync(journal, 'latin1').split('\n').slice(1, -1);
-  return lines.flatMap((line) => (decodeLine(Buffer.from(line, 'latin1')) as JournalGroup).slice(1) as JournalRecord[]);
+  const jsonOf = (line: string) => Buffer.from(line, 'latin1').subarray(9).toString();
+  return lines.flatMap((line) => (JSON.parse(jsonOf(line)) as JournalGroup).slice(1) as JournalRecord[]);
 }
 
 /** The totals with which the newest journal ends. */

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { encodeLine } from '../../../src/bulk/journal-format.ts';
+import { encodeLines } from '../../../src/bulk/journal-format.ts';
 import { Stopped } from '../../../src/core/errors.ts';
 import { create, jsonLines, type ManyWorld, titles } from './bulk-world.ts';
 import { listWorld } from './fixtures.ts';
@@ -164,11 +164,16 @@ describe('rows that are reported without being sent', () => {
 /** Lets the newest journal end behind the first record that fits, as a killed process leaves it. */
 function cutAfter(world: ManyWorld, fits: (record: readonly unknown[]) => boolean): void {
   const journal = world.journals().at(-1) ?? '';
-  const [header = ''] = readFileSync(journal, 'latin1').split('\n');
+  const [header = ''] = readFileSync(journal, 'utf8').split('\n');
   const records = world.records(journal);
   const kept = records.slice(0, records.findIndex(fits) + 1);
-  const lines = kept.map((record, index) => encodeLine([index, record]));
-  writeFileSync(journal, Buffer.concat([Buffer.from(`${header}\n`, 'latin1'), ...lines]));
+  writeFileSync(
+    journal,
+    encodeLines(
+      JSON.parse(header.slice(9)),
+      kept.map((record, index) => [index, record]),
+    ),
+  );
 }
 
 /** The exit code, or undefined where the run does not end: it is stopped, and not waited for. */

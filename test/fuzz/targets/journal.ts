@@ -49,14 +49,18 @@ export const journalTarget: FuzzTarget = {
   }),
 };
 
-/** Each line with the checksum of its current contents. */
+/** Each line with the checksum of its current contents, which continues that of the line before from version 2 on. */
 function withChecksums(bytes: Buffer): Buffer {
+  const isChained = !/^[^\n]*"version":1[,}]/.test(bytes.toString('latin1'));
   const lines: Buffer[] = [];
+  let seed = 0;
   for (let start = 0; start < bytes.length; ) {
     const lineEnd = bytes.indexOf(0x0a, start);
     const end = lineEnd === -1 ? bytes.length : lineEnd;
     const json = bytes.subarray(Math.min(end, start + 9), end);
-    lines.push(Buffer.from(`${crc32(json).toString(16).padStart(8, '0')} `), json, bytes.subarray(end, end + 1));
+    const checksum = crc32(json, seed);
+    if (isChained) seed = checksum;
+    lines.push(Buffer.from(`${checksum.toString(16).padStart(8, '0')} `), json, bytes.subarray(end, end + 1));
     start = end + 1;
   }
   return Buffer.concat(lines);

@@ -121,7 +121,7 @@ test.each([
 );
 
 describe('a header', () => {
-  const header = { listctl: 'journal', version: 1, ...sampleHeader(3) };
+  const header = { listctl: 'journal', version: 2, ...sampleHeader(3) };
 
   test.each([
     { identity: 'f'.repeat(16) },

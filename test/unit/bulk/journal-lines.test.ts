@@ -2,7 +2,14 @@
 import { closeSync, openSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { encodeLine, type JournalGroup } from '../../../src/bulk/journal-format.ts';
+import {
+  encodeLine,
+  encodeLines,
+  isGroup,
+  type JournalGroup,
+  type JournalHeader,
+  seedAfter,
+} from '../../../src/bulk/journal-format.ts';
 import {
   beginsAsJournal,
   fileIo,
@@ -16,11 +23,25 @@ import { test } from '../../support/test-in-directory.ts';
 import { sampleHeader, sampleSession } from './journal-samples.ts';
 
 const path = '/runs/a.journal';
-const header = { listctl: 'journal', version: 1, ...sampleHeader(20) } as const;
-const head = encodeLine(header);
+const header = { listctl: 'journal', version: 2, ...sampleHeader(20) } as const;
+const head = encodeLine(header, 0);
+const start = startOf(header);
 const begin: JournalGroup = [0, ['B', sampleSession()]];
 const longHeader = { ...header, list: 'x'.repeat(200_000) };
 const failure = (message: string) => expect.objectContaining({ kind: 'local-file', message });
+
+/** Where the groups of a journal begin. */
+function startOf(header: JournalHeader) {
+  const head = encodeLines(header, []);
+  return { lengthBytes: head.length, seed: seedAfter(head, header.version === 1 ? undefined : 0) };
+}
+
+/** The lines of a whole journal. */
+function linesOf(header: JournalHeader, groups: readonly JournalGroup[]): readonly Buffer[] {
+  const lengths = [-1, ...groups.keys()].map((at) => encodeLines(header, groups.slice(0, at + 1)).length);
+  const whole = encodeLines(header, groups);
+  return lengths.map((end, at) => whole.subarray(lengths[at - 1] ?? 0, end));
+}
 
 /** A disk with these bytes in its only file, which is read in pieces; how many files are open is counted. */
 function diskOf(bytes: Uint8Array | string, pieceBytes = 65_536) {
@@ -69,10 +90,10 @@ describe('the first line', () => {
     after(diskOf(bytes, pieceBytes), (io) => readHeader(path, io));
 
   test('is read, however small the pieces are and however long it is', () => {
-    expect(read(head)).toEqual({ header, lengthBytes: head.length });
-    expect(read(Buffer.concat([head, encodeLine(begin)]), 7)).toEqual({ header, lengthBytes: head.length });
-    const long = encodeLine(longHeader);
-    expect(read(Buffer.concat([long, encodeLine(begin)]))).toEqual({ header: longHeader, lengthBytes: long.length });
+    for (const each of [header, { ...header, version: 1 } as const, longHeader]) {
+      expect(read(encodeLines(each, []))).toEqual({ header: each, ...startOf(each) });
+      expect(read(encodeLines(each, [begin]), 7)).toEqual({ header: each, ...startOf(each) });
+    }
   });
 
   test('is damaged where the file is empty', () => {
@@ -98,9 +119,9 @@ describe('the first line', () => {
   });
 
   test('of a newer listctl is reported as such, and one without a required member as damage', () => {
-    expect(read(encodeLine({ ...header, version: 2 } as never))).toEqual(
+    expect(read(encodeLine({ ...header, version: 3 } as never))).toEqual(
       expect.objectContaining({
-        message: `${path} was written by a newer listctl (journal version 2)`,
+        message: `${path} was written by a newer listctl (journal version 3)`,
         details: { hint: 'update listctl; nothing was sent, and the file was not changed' },
       }),
     );
@@ -166,13 +187,14 @@ test('the file system says when a file was written, and that it cannot be synced
 
 describe('the groups', () => {
   const groups: readonly JournalGroup[] = [begin, [5, ['N', 1]], [6, ['U', 1, 'x'.repeat(200_000), 1]], [7, ['N', 2]]];
-  const lines = groups.map(encodeLine);
-  const whole = Buffer.concat([head, ...lines]);
+  const lines = linesOf(header, groups).slice(1);
+  const whole = encodeLines(header, groups);
+  const lastSeed = seedAfter(lines.at(-1) ?? head, 0);
 
   /** What a reading gives: each group with its place, and the end. */
   async function readAll(bytes: Uint8Array, pieceBytes?: number) {
     const disk = diskOf(bytes, pieceBytes);
-    const reading = readGroups(path, head.length, disk.io);
+    const reading = readGroups(path, start, disk.io);
     const placed = [];
     let next = await reading.next();
     for (; !next.done; next = await reading.next()) placed.push(next.value);
@@ -189,32 +211,34 @@ describe('the groups', () => {
       const lengths = lines.map((line) => line.length);
       const places = lengths.map((_, at) => lengths.slice(0, at).reduce((sum, length) => sum + length, head.length));
       expect(placed.map(({ offsetBytes }) => offsetBytes)).toEqual(places);
-      expect(tail).toEqual({ lengthBytes: whole.length, tornBytes: 0 });
+      expect(tail).toEqual({ lengthBytes: whole.length, seed: lastSeed, tornBytes: 0 });
     },
   );
 
   test('end where a line was torn', async () => {
     expect((await readAll(whole.subarray(0, -5))).tail).toEqual({
       lengthBytes: whole.length - (lines.at(-1)?.length ?? 0),
+      seed: seedAfter(lines.at(-2) ?? head, 0),
       tornBytes: (lines.at(-1)?.length ?? 0) - 5,
     });
   });
 
   test('end there too where that line holds what the end of a changed one looks like', async () => {
-    const torn = encodeLine([8, ['U', 1, 'a]*b}J', 1]]).subarray(0, -5);
+    const torn = encodeLine([8, ['U', 1, 'a]*b}J', 1]], lastSeed).subarray(0, -5);
 
     expect((await readAll(Buffer.concat([whole, torn]))).tail).toEqual({
       lengthBytes: whole.length,
+      seed: lastSeed,
       tornBytes: torn.length,
     });
   });
 
   test('close the file, also if the caller stops early', async () => {
     const disk = diskOf(whole);
-    const reading = readGroups(path, head.length, disk.io);
+    const reading = readGroups(path, start, disk.io);
     await reading.next();
     expect(disk.open).toBe(1);
-    await reading.return({ lengthBytes: 0, tornBytes: 0 });
+    await reading.return({ lengthBytes: 0, seed: 0, tornBytes: 0 });
 
     expect(disk.open).toBe(0);
   });
@@ -237,7 +261,7 @@ describe('the groups', () => {
   test('are damaged where a line has no end, which fills no memory', async () => {
     const endless: JournalIo = { ...diskOf('').io, read: (_, into) => into.fill(0x78).length };
 
-    await expect(readGroups(path, 9, endless).next()).rejects.toEqual(
+    await expect(readGroups(path, { lengthBytes: 9, seed: 0 }, endless).next()).rejects.toEqual(
       failure(`${path} is damaged at byte 9: a line is too long`),
     );
   });
@@ -258,63 +282,111 @@ describe('the groups', () => {
 
   test('are read at any offset from the beginning', async () => {
     const fromBytes = 67_108_864;
-    const { io } = diskOf(encodeLine(begin));
+    const place = { lengthBytes: fromBytes, seed: 7 };
+    const { io } = diskOf(encodeLine(begin, 7));
     const far: JournalIo = { ...io, read: (file, into, position) => io.read(file, into, position - fromBytes) };
 
-    expect((await readGroups(path, fromBytes, far).next()).value).toEqual({ group: begin, offsetBytes: fromBytes });
-    const reading = readGroups(path, fromBytes, far);
+    expect((await readGroups(path, place, far).next()).value).toEqual({ group: begin, offsetBytes: fromBytes });
+    const reading = readGroups(path, place, far);
     await reading.next();
     expect((await reading.next()).done).toBe(true);
   });
 
   test('cannot be read where the file was removed, or the disk fails', async () => {
-    await expect(readGroups('/nowhere/a.journal', 0, fileIo).next()).rejects.toEqual(
+    await expect(readGroups('/nowhere/a.journal', start, fileIo).next()).rejects.toEqual(
       failure('cannot read /nowhere/a.journal: it was removed'),
     );
-    await expect(readGroups(path, 0, failingAt('read', 'EIO')).next()).rejects.toMatchObject({
+    await expect(readGroups(path, start, failingAt('read', 'EIO')).next()).rejects.toMatchObject({
       message: `cannot read ${path}: input/output error`,
     });
   });
 });
 
-describe('the last group', () => {
-  const last: JournalGroup = [9, ['N', 3]];
-  const many = Buffer.concat(Array.from({ length: 5000 }, (_, at) => encodeLine([at, ['N', 1]])));
-  const read = (bytes: Uint8Array) => after(diskOf(bytes), (io) => readLastGroup(path, head.length, io));
+/** Every order, choice and repetition of the lines that may happen to a file. */
+describe('lines that are whole, but not where they were written', () => {
+  const groups: readonly JournalGroup[] = [begin, [5, ['N', 1]], [6, ['N', 1]], [6, ['N', 1]], [9, ['N', 2]]];
+  const lines = linesOf(header, groups);
+  const others = linesOf({ ...header, run: '20261120-101530-k3f8' }, groups);
+  const places = lines.map((_, at) => at);
+  const without = (at: number) => lines.filter((_, place) => place !== at);
+  const inserted = (line: Buffer | undefined, at: number) => lines.toSpliced(at, 0, line ?? head);
 
-  test('is found, in a short journal and in a long one', () => {
-    expect(read(Buffer.concat([head, encodeLine(begin)]))).toEqual(begin);
-    expect(read(Buffer.concat([head, encodeLine(begin), encodeLine(last)]))).toEqual(last);
-    expect(read(Buffer.concat([head, many, encodeLine(last)]))).toEqual(last);
+  const read = (changed: readonly Buffer[]) => {
+    const { io } = diskOf(Buffer.concat(changed));
+    return (async () => {
+      const found = readHeader(path, io);
+      if (found === undefined) throw new Error('there is a file');
+      for await (const { group } of readGroups(path, found, io)) expect(isGroup(group)).toBe(true);
+    })();
+  };
+
+  test.each([
+    ['two swapped', places.flatMap((one) => places.slice(one + 1).map((other) => swapped(lines, one, other)))],
+    ['one removed, but the last', places.slice(0, -1).map(without)],
+    ['one repeated anywhere', places.flatMap((from) => places.map((at) => inserted(lines[from], at + 1)))],
+    ['the header of another journal', [[others[0] ?? head, ...lines.slice(1)]]],
+    ['a line of another journal', places.slice(1).map((at) => lines.with(at, others[at] ?? head))],
+    ['a line of another journal at the end', others.map((line) => [...lines, line])],
+    ['the lines of two journals', places.slice(1).map((at) => [...lines.slice(0, at), ...others.slice(at)])],
+  ])('%s: damage', async (_what, changes) => {
+    await read(lines);
+    for (const changed of changes) await expect(read(changed)).rejects.toMatchObject({ kind: 'local-file' });
   });
 
-  test('is found if only its line is within what is read from the end', () => {
-    const long = (textBytes: number): JournalGroup => [9, ['U', 1, 'x'.repeat(textBytes), 1]];
-    const overheadBytes = encodeLine(long(0)).length;
+  test('were not noticed in a journal of version 1, which is read as before', async () => {
+    const old = linesOf({ ...header, version: 1 }, groups);
 
-    // A look takes 64 KiB, and has to see the LF before the line.
-    expect(read(Buffer.concat([head, many, encodeLine(long(65_535 - overheadBytes))]))).toEqual(
-      long(65_535 - overheadBytes),
-    );
-    expect(read(Buffer.concat([head, many, encodeLine(long(65_536 + 1 - overheadBytes))]))).toBeUndefined();
+    await read(swapped(old, 2, 5));
+  });
+});
+
+function swapped(lines: readonly Buffer[], one: number, other: number): readonly Buffer[] {
+  return lines.with(one, lines[other] ?? head).with(other, lines[one] ?? head);
+}
+
+describe('the last group', () => {
+  const last: JournalGroup = [9, ['N', 3]];
+  const many = Array.from({ length: 5000 }, (_, at): JournalGroup => [at, ['N', 1]]);
+  const read = (bytes: Uint8Array, from = start) => after(diskOf(bytes), (io) => readLastGroup(path, from, io));
+
+  test.each([1, 2] as const)('is found, in a short journal and in a long one of version %i', (version) => {
+    const own = { ...header, version };
+    for (const before of [[], [begin], many]) {
+      expect(read(encodeLines(own, [...before, last]), startOf(own))).toEqual(last);
+    }
+  });
+
+  test('is found if its line and the one before are within what is read from the end', () => {
+    const long = (textBytes: number): JournalGroup => [9, ['U', 1, 'x'.repeat(textBytes), 1]];
+    const [, before = head] = linesOf(header, [[5000, ['N', 1]]]);
+    const roomBytes = 65_536 - before.length - encodeLine(long(0)).length;
+    const groupsWith = (textBytes: number) => encodeLines(header, [...many, [5000, ['N', 1]], long(textBytes)]);
+
+    expect(read(groupsWith(roomBytes))).toEqual(long(roomBytes));
+    expect(read(groupsWith(roomBytes + 1))).toBeUndefined();
+    expect(read(groupsWith(roomBytes + before.length))).toBeUndefined();
+    expect(read(groupsWith(roomBytes + before.length + 1))).toBeUndefined();
   });
 
   test('is undefined if there is no file, no group, a torn one, or a damaged one', () => {
-    const line = encodeLine(last);
+    const line = encodeLine(last, start.seed);
     const changedEnd = Buffer.from(line);
     changedEnd.writeUInt8(0x0b, line.length - 1);
     const changed = Buffer.from(line);
     changed.writeUInt8(0x34, line.length - 4);
 
-    expect(readLastGroup('/nowhere/a.journal', 0, fileIo)).toBeUndefined();
-    for (const end of [Buffer.alloc(0), line.subarray(0, -1), changedEnd, changed, encodeLine(header)]) {
+    expect(read(Buffer.concat([head, line]))).toEqual(last);
+    expect(readLastGroup('/nowhere/a.journal', start, fileIo)).toBeUndefined();
+    const foreign = encodeLine(last);
+    const ends = [Buffer.alloc(0), line.subarray(0, -1), changedEnd, changed, encodeLine(header), foreign];
+    for (const end of [...ends, Buffer.concat([Buffer.from('milk\n'), line]), Buffer.concat([line, line])]) {
       expect(read(Buffer.concat([head, end]))).toBeUndefined();
     }
     expect(read(head.subarray(0, 30))).toBeUndefined();
   });
 
   test('cannot be read where the disk fails', () => {
-    expect(() => readLastGroup(path, 0, failingAt('lengthOf', 'EIO'))).toThrow(
+    expect(() => readLastGroup(path, start, failingAt('lengthOf', 'EIO'))).toThrow(
       `cannot read ${path}: input/output error`,
     );
   });

@@ -8,6 +8,7 @@ import {
   isGroup,
   type JournalGroup,
   type JournalRecord,
+  seedAfter,
 } from '../../../src/bulk/journal-format.ts';
 import { hashFor, sampleSession, sampleTotals } from './journal-samples.ts';
 
@@ -39,26 +40,29 @@ const group: fc.Arbitrary<JournalGroup> = fc
 test('what is written is read again, on one line, whatever the service calls its things', () => {
   fc.assert(
     fc.property(group, (written) => {
-      const line = encodeLine(written);
+      const line = encodeLine(written, 7);
 
       expect(line.indexOf(0x0a)).toBe(line.length - 1);
-      const read = decodeLine(line.subarray(0, -1));
+      const read = decodeLine(line.subarray(0, -1), 7);
       expect(JSON.stringify(read)).toBe(JSON.stringify(written));
       expect(isGroup(read)).toBe(true);
     }),
   );
 });
 
-test('a line is its checksum in eight digits, a space, and JSON', () => {
+test('a line is its checksum in eight digits, which continues that of the line before, a space, and JSON', () => {
   const line = encodeLine([5, ['N', 3]]).toString();
 
   expect(line).toBe(`${crc32('[5,["N",3]]').toString(16).padStart(8, '0')} [5,["N",3]]\n`);
+  const second = encodeLine([6, ['N', 4]], seedAfter(Buffer.from(line), 0)).toString();
+  expect(second).toBe(`${crc32('[5,["N",3]][6,["N",4]]').toString(16).padStart(8, '0')} [6,["N",4]]\n`);
 });
 
 test('what was changed is no line, in a digit of the checksum either', () => {
   const line = encodeLine([5, ['N', 3]]).subarray(0, -1);
 
   expect(decodeLine(line)).toEqual([5, ['N', 3]]);
+  expect(decodeLine(line, 1)).toBeUndefined();
   for (const changed of [line.toString().toUpperCase(), line.toString().replace('3', '4'), '', '00000000 ', ' ']) {
     expect(decodeLine(Buffer.from(changed))).toBeUndefined();
   }

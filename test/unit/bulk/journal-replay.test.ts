@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import { reopenJournal } from '../../../src/bulk/journal.ts';
-import { encodeLine, type JournalRecord, type SessionStart } from '../../../src/bulk/journal-format.ts';
+import { encodeLine, encodeLines, type JournalRecord, type SessionStart } from '../../../src/bulk/journal-format.ts';
 import { fileIo, type JournalIo } from '../../../src/bulk/journal-lines.ts';
 import { doneRow, journalRecords, type Replay, readJournal } from '../../../src/bulk/journal-read.ts';
 import { IdSet } from '../../../src/bulk/keys.ts';
@@ -14,6 +14,7 @@ import {
   doneOf,
   hashFor,
   intentOf,
+  readBegun,
   sampleHeader,
   sampleSession,
   sampleTotals,
@@ -202,13 +203,11 @@ describe('the end of a session', () => {
 test('a journal that was shrunk says by its first and last line that every row is done', async () => {
   const head = {
     listctl: 'journal',
-    version: 1,
+    version: 2,
     ...sampleHeader(20, { rows: 7, shard: '2/3' }),
     isShrunk: true,
   } as const;
-  const last = encodeLine([900, ['B', sampleSession()], ['E', sampleTotals(7)]]);
-
-  const replay = await read(Buffer.concat([encodeLine(head), last]));
+  const replay = await read(encodeLines(head, [[900, ['B', sampleSession()], ['E', sampleTotals(7)]]]));
 
   expect(replay?.counts).toEqual({ done: 7, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 0 });
   expect([replay?.stateOf(1), replay?.stateOf(20), replay?.hashOf(1)]).toEqual(['done', 'done', undefined]);
@@ -334,7 +333,7 @@ describe('P15: one bit that changed', () => {
   });
 
   test('in the end of a header without further lines is damage', async () => {
-    const head = encodeLine({ listctl: 'journal', version: 1, ...sampleHeader(3) });
+    const head = encodeLine({ listctl: 'journal', version: 2, ...sampleHeader(3) });
     for (let bit = 0; bit < 8; bit += 1) {
       const changed = Buffer.from(head);
       changed.writeUInt8(0x0a ^ (1 << bit), head.length - 1);
@@ -363,7 +362,8 @@ describe('lines that are whole, and contradict each other, are damage', () => {
 
   test('a line that no listctl of this version writes is damage too', async () => {
     const { bytes } = await historyOf([]);
-    const odd = encodeLine([1, ['Z', 1]] as never);
+    const { seed } = (await read(bytes)) ?? {};
+    const odd = encodeLine([1, ['Z', 1]] as never, seed);
 
     expect(await failureOf(read(Buffer.concat([bytes, odd])))).toMatchObject({
       message: `${path} is damaged at byte ${bytes.length}: the line is not valid`,
@@ -371,20 +371,20 @@ describe('lines that are whole, and contradict each other, are damage', () => {
   });
 
   test('no record comes before the first session', async () => {
-    const head = encodeLine({ listctl: 'journal', version: 1, ...sampleHeader(3) });
+    const bytes = encodeLines({ listctl: 'journal', version: 2, ...sampleHeader(3) }, [[1, ['N', 1]]]);
 
-    expect(await failureOf(read(Buffer.concat([head, encodeLine([1, ['N', 1]])])))).toMatchObject({
+    expect(await failureOf(read(bytes))).toMatchObject({
       message: expect.stringContaining('no session was started'),
     });
   });
 });
 
 test('a journal of a newer listctl is left alone, whatever else is in it', async () => {
-  const newer = encodeLine({ listctl: 'journal', version: 2, shape: 'new' } as never);
+  const newer = encodeLine({ listctl: 'journal', version: 3, shape: 'new' } as never);
 
   expect(await failureOf(read(newer))).toMatchObject({
     kind: 'local-file',
-    message: `${path} was written by a newer listctl (journal version 2)`,
+    message: `${path} was written by a newer listctl (journal version 3)`,
   });
 });
 
@@ -449,8 +449,7 @@ async function diskWith(
       await writeSample(path, groups, disk.io, { header, session });
       continue;
     }
-    const bytes = disk.bytesOf(path)?.length ?? 0;
-    const journal = reopenJournal(path, { lengthBytes: bytes, tornBytes: 0 }, session, disk.io);
+    const journal = reopenJournal(path, await readBegun(path, disk.io), session, disk.io);
     for (const [at, records] of groups.entries()) journal.write(records, at + 1);
     await journal.close();
   }
@@ -471,7 +470,7 @@ async function replayed(
 async function historyOf(groups: readonly (readonly JournalRecord[])[]) {
   const history = [];
   let bytes: Buffer = Buffer.alloc(0);
-  const headerBytes = encodeLine({ listctl: 'journal', version: 1, ...sampleHeader(20) }).length;
+  const headerBytes = encodeLine({ listctl: 'journal', version: 2, ...sampleHeader(20) }).length;
   for (let count = 0; count <= groups.length; count += 1) {
     bytes = (await diskWith([groups.slice(0, count)])).bytesOf(path) ?? bytes;
     const replay = await read(bytes);

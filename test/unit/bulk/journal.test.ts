@@ -3,7 +3,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { createJournal, reopenJournal } from '../../../src/bulk/journal.ts';
-import { encodeLine } from '../../../src/bulk/journal-format.ts';
+import { encodeLine, encodeLines } from '../../../src/bulk/journal-format.ts';
 import { fileIo, type JournalIo } from '../../../src/bulk/journal-lines.ts';
 import { readJournal } from '../../../src/bulk/journal-read.ts';
 import { powerLossDisk } from '../../support/power-loss.ts';
@@ -26,13 +26,12 @@ describe('a new journal', () => {
     journal.write([doneOf(1)], 9);
     await journal.close();
 
-    const lines = [
-      encodeLine({ listctl: 'journal', version: 1, ...header }),
-      encodeLine([0, ['B', session]]),
-      encodeLine([5, intentOf(1, 1), intentOf(2, 2)]),
-      encodeLine([9, doneOf(1)]),
-    ];
-    expect(readFileSync(file, 'utf8')).toBe(Buffer.concat(lines).toString());
+    const lines = encodeLines({ listctl: 'journal', version: 2, ...header }, [
+      [0, ['B', session]],
+      [5, intentOf(1, 1), intentOf(2, 2)],
+      [9, doneOf(1)],
+    ]);
+    expect(readFileSync(file, 'utf8')).toBe(lines.toString());
     if (process.platform !== 'win32') {
       expect(statSync(file).mode & 0o777).toBe(0o600);
       expect(statSync(join(directory.path, 'state')).mode & 0o777).toBe(0o700);
@@ -302,8 +301,28 @@ describe('resuming with a journal', () => {
     await journal.close();
 
     expect(readFileSync(file)).toEqual(
-      Buffer.concat([whole, encodeLine([0, ['B', session]]), encodeLine([3, doneOf(1)])]),
+      encodeLines({ listctl: 'journal', version: 2, ...header }, [
+        [0, ['B', session]],
+        [1, intentOf(1, 1)],
+        [0, ['B', session]],
+        [3, doneOf(1)],
+      ]),
     );
+  });
+
+  test('of version 1 continues it in that version', async ({ directory }) => {
+    const file = join(directory.path, 'a.journal');
+    const old = { listctl: 'journal', version: 1, ...header } as const;
+    const before = [encodeLine(old), encodeLine([0, ['B', session]]), encodeLine([1, intentOf(1, 1)])];
+    writeFileSync(file, Buffer.concat(before));
+
+    const journal = reopenJournal(file, await readBegun(file), session);
+    journal.write([doneOf(1)], 3);
+    await journal.close();
+
+    const added = [encodeLine([0, ['B', session]]), encodeLine([3, doneOf(1)])];
+    expect(readFileSync(file)).toEqual(Buffer.concat([...before, ...added]));
+    expect(await readBegun(file)).toMatchObject({ tornBytes: 0, counts: { done: 1 } });
   });
 
   test('E4: every system call that fails, at any point, is reported, and leaves what can be read', async () => {

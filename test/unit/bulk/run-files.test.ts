@@ -9,6 +9,7 @@ import { fileIo } from '../../../src/bulk/journal-lines.ts';
 import { readJournal } from '../../../src/bulk/journal-read.ts';
 import {
   compactOldRuns,
+  countUndone,
   findRun,
   isRunName,
   listRuns,
@@ -188,6 +189,25 @@ describe('a list of runs', () => {
 
     expect(statSync(path).size).toBeGreaterThan(800_000);
     expect(readBytes).toBeLessThan(200_000);
+  });
+
+  test('does not read what was damaged before; the rows of an undo count only if every line is as written', async ({
+    directory,
+  }) => {
+    const run = '20261120-101530-aaaa';
+    const path = runPath(directory.path, run, identity);
+    const header = sampleHeader(1, { run, action: 'undo', of: '20261120-101530-9999' });
+    await writeSample(path, [...allDone.slice(0, 2), [['T', 1]], ...allDone.slice(2)], fileIo, {
+      header,
+      session: sampleSession(),
+    });
+    expect(await countUndone('20261120-101530-9999', undefined, directory.path)).toBe(1);
+
+    const lines = readFileSync(path, 'utf8').split('\n');
+    writeFileSync(path, lines.toSpliced(2, 1).join('\n'));
+
+    expect(await listRuns(directory.path, here)).toMatchObject([{ counts: { done: 1 } }]);
+    expect(await countUndone('20261120-101530-9999', undefined, directory.path)).toBe(0);
   });
 
   test('of a directory that cannot be read is an error with its path', async ({ directory }) => {
