@@ -1,4 +1,5 @@
 /** Executes a plan as a run, with the runner of bulk commands. */
+import { basename } from 'node:path';
 import type { Client, ItemOperations } from '../api/client.ts';
 import type { RunLimits } from '../bulk/flags.ts';
 import { createJournal } from '../bulk/journal.ts';
@@ -26,19 +27,20 @@ import { type CreateStep, type State, type Step, stepHash } from './state.ts';
 import { writeState } from './state-file.ts';
 
 /**
- * The idempotency key of a create, derived from the service, the list, the key field and its value, the fields, and the
- * item that had the key before.
+ * The idempotency key of a create, derived from the service, the list, the name of the manifest, the key field and its
+ * value, the fields, and the item that had the key before.
  *
  * - If the state is lost, the same manifest leads to the same keys, so that a service that honors keys returns the items
- *   of the first run.
+ *   of the first run. Another manifest gets items of its own, and never prunes those of this one. The directory is no
+ *   part of the name, since a checkout may be anywhere.
  * - Other fields have another key, since a service refuses a key with two bodies: a refused item can be fixed and sent.
  * - An item that was deleted must be created again, where the service would replay its old response: so its id is part
  *   of the key. After a lost state, an apply gets back the first item of such a chain, and finds it deleted; further
  *   ones follow the chain, and never create a second item.
  */
-function createKey(state: State, { key, fields }: Pick<CreateStep, 'key' | 'fields'>): string {
+function createKey(manifest: string, state: State, { key, fields }: Pick<CreateStep, 'key' | 'fields'>): string {
   const follows = state.items.get(key)?.id ?? state.retired?.get(key)?.follows ?? '';
-  return derivedKey(state, 'apply', state.key, key, printJson(fields), follows);
+  return derivedKey(state, 'apply', manifest, state.key, key, printJson(fields), follows);
 }
 
 /** The failure of one conflict; with a count, that of all of them. */
@@ -146,7 +148,9 @@ function rowsPlan(
   session: Session,
 ): RunPlan<StepRow> {
   const { steps } = plan;
+  const { name: manifest = basename(opened.name) } = opened.manifest;
   const { sendsKeys } = session.settings;
+  const keyOf = (create: Pick<CreateStep, 'key' | 'fields'>) => (sendsKeys ? createKey(manifest, state, create) : null);
   // The state exists now.
   const words = session.command.words.filter((word) => !/^--init(=|$)/.test(word));
   const again = ['listctl', ...words.map(shellWord)].join(' ');
@@ -159,7 +163,7 @@ function rowsPlan(
     counts: newCounts(steps.length),
     tasks: tasksOf(steps, present),
     createSender: (client) =>
-      stepSender(state, steps, client, { sendsKeys, items: items ?? client.items, toSent: opened.graph?.toSent }),
+      stepSender(state, steps, client, { keyOf, items: items ?? client.items, toSent: opened.graph?.toSent }),
     rejects: openRejectsFile(rejects, { row: rejectedStep }),
     nextSteps: (_, { inDoubt, failed, left }) => [
       ...(inDoubt > 0 ? [resolveHint(opened)] : []),
@@ -222,20 +226,19 @@ function stepSender(
   steps: readonly Step[],
   client: Client,
   how: {
-    readonly sendsKeys: boolean;
+    readonly keyOf: (create: Pick<CreateStep, 'key' | 'fields'>) => string | null;
     readonly items: ItemOperations;
     readonly toSent: GraphList['toSent'] | undefined;
   },
 ): Sender<StepRow, SentResult> {
-  const { sendsKeys, items, toSent = (fields) => fields } = how;
+  const { keyOf, items, toSent = (fields) => fields } = how;
   // The id of another managed item in the response to a create is another request's.
   const given = new IdSet();
   const replaced = new Set(steps.filter(({ action }) => action !== 'update').map(({ key }) => key));
   for (const [key, { id }] of state.items) if (id !== undefined && !replaced.has(key)) given.add(id);
   return {
     isRead: false,
-    newKey: ({ name: key, action, fields }) =>
-      sendsKeys && action === 'create' ? createKey(state, { key, fields }) : null,
+    newKey: ({ name: key, action, fields }) => (action === 'create' ? keyOf({ key, fields }) : null),
     hashOf: stepHash,
     begin: ({ number }, rowKey, sentMsAgo) => {
       const step = steps[number - 1];

@@ -56,6 +56,8 @@ interface ManifestDocument extends ManifestHead {
 }
 
 export interface ManifestHead {
+  /** Part of the idempotency keys of creates instead of the name of the file. */
+  readonly name?: string | undefined;
   readonly site?: string | undefined;
   readonly list?: string | undefined;
   readonly key?: string | undefined;
@@ -134,11 +136,12 @@ function readHead(member: string, read: () => JsonValue, where: string): Manifes
     case 'list':
       return { [member]: readId(member, read(), where) };
     case 'key':
-      return { key: readString(member, read(), where) };
+    case 'name':
+      return { [member]: readString(member, read(), where) };
     default:
       // A service address here would send the user's token to the author of the file.
       throw new Failure('usage', `${where}: unknown member ${quoted(member)}`, {
-        hint: 'remove it: the members are site, list, key and items; nothing was sent\naddresses and tokens come only from flags, the environment and your own settings',
+        hint: 'remove it: the members are name, site, list, key and items; nothing was sent\naddresses and tokens come only from flags, the environment and your own settings',
       });
   }
 }
@@ -157,7 +160,7 @@ function readString(member: string, value: JsonValue, where: string): string {
 }
 
 function notAManifest(name: string): Failure {
-  return invalid(name, 'expected a list of items, or an object with site, list, key and items');
+  return invalid(name, 'expected a list of items, or an object with items, and name, site, list and key');
 }
 
 function noItems(name: string): Failure {
@@ -319,7 +322,7 @@ async function readDocument(
 ): Promise<Manifest> {
   checkOptions('json', given);
   checkRename(given.rename);
-  const { site, list } = document;
+  const { name, site, list } = document;
   const graph = await options.openGraph?.(document);
   const rows = { ...given, form: graph?.rowsForm };
   const key = keyName(document.key, options, input, graph);
@@ -337,7 +340,7 @@ async function readDocument(
   const { sizeBytes } = input;
   const sha256 = await contentHash(input, rows);
   const facts = { sha256, sizeBytes, isBlank: false, notices: interpreter.notices() };
-  return { site, list, key, items: checkedItems(items, input, options), ...facts };
+  return { name, site, list, key, items: checkedItems(items, input, options), ...facts };
 }
 
 /** Parses a manifest that is a single value; undefined for rows. */

@@ -382,7 +382,14 @@ async function exportManifest(name: string, flags: ManifestFlags, session: Sessi
     return;
   }
   const { site, list } = target;
-  const document = { site, list, key: state.key, items: items.map(({ fields }) => fields) };
+  const { name: given } = manifest;
+  const document = {
+    ...(given !== undefined && { name: given }),
+    site,
+    list,
+    key: state.key,
+    items: items.map(({ fields }) => fields),
+  };
   await session.host.stdout.write(yamlDocument(document));
 }
 

@@ -42,7 +42,7 @@ export function withYamlPlaces<T>(name: string, work: () => T): T {
 /** An item with these names alone is less likely than the wrong command. */
 function isManifest(value: JsonValue | undefined): boolean {
   if (!isObject(value) || !Array.isArray(value['items'])) return false;
-  return Object.keys(value).every((name) => ['site', 'list', 'key', 'items'].includes(name));
+  return Object.keys(value).every((name) => ['name', 'site', 'list', 'key', 'items'].includes(name));
 }
 
 function manifestFailure(name: string): Failure {

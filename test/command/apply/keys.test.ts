@@ -44,6 +44,66 @@ test('a state that is lost leads to the same keys: nothing is doubled', async ({
   expect(keys[0]?.[1]).toMatch(/^"[a-z2-7]{26}"$/);
 });
 
+describe('an item that two manifests have', () => {
+  const [germany, france, italy] = ['DE', 'FR', 'IT'].map((Code) => ({ Code }));
+  const written = (items: readonly unknown[], more = {}) => JSON.stringify({ ...more, key: 'Code', items });
+
+  test('is created for each of them, and --prune of one leaves that of the other', async ({ honoring }) => {
+    const { service, world } = honoring;
+    const apply = (name: string, ...more: readonly string[]) =>
+      world.run(['apply', name, '--yes', '--idempotency', 'honored', ...more]);
+    world.file('countries.yaml', written([germany, france]));
+    world.file('seed.yaml', written([germany, italy]));
+
+    await apply('countries.yaml', '--init', '--concurrency', '1');
+    await apply('seed.yaml', '--init', '--concurrency', '1');
+    const both = [...service.items().values()];
+    world.file('seed.yaml', written([italy]));
+    const { exitCode } = await apply('seed.yaml', '--prune');
+
+    expect(both).toEqual([germany, france, germany, italy]);
+    expect([exitCode, [...service.items()]]).toEqual([
+      0,
+      [
+        ['1', germany],
+        ['2', france],
+        ['4', italy],
+      ],
+    ]);
+  });
+
+  test.for([
+    ['the file has another name', {}, 2],
+    ['the file has another name, and the manifest the same', { name: 'countries' }, 1],
+  ] as const)(
+    'where the state is lost and %s',
+    async ([, more, count], { honoring: { service, world, loseState } }) => {
+      const content = written([germany], more);
+      const words = ['--init', '--yes', '--idempotency', 'honored', '--state', world.statePath];
+      for (const name of ['countries.yaml', 'seed.yaml']) {
+        loseState();
+        world.file(name, content);
+        await world.run(['apply', name, ...words]);
+      }
+
+      expect(service.items().size).toBe(count);
+    },
+  );
+
+  test('a manifest in another directory leads to the same keys', async ({
+    honoring: { service, world, loseState },
+  }) => {
+    world.file('manifest.yaml', written([germany]));
+    const words = ['--init', '--yes', '--idempotency', 'honored'];
+
+    await world.run(['apply', 'manifest.yaml', ...words]);
+    loseState();
+    await world.run(['apply', `${world.path}/manifest.yaml`, ...words], { cwd: '/' });
+
+    expect(service.items().size).toBe(1);
+  });
+});
+
 test('another body has another key: what was refused is fixed and sent', async ({ honoring: world }) => {
   world.world.manifest(a);
   world.service.script = () => ({ status: 400, body: { error: 'no' } });

@@ -24,6 +24,13 @@ items:
 `);
 });
 
+test('keeps the name of the manifest', async ({ world }) => {
+  world.file('manifest.yaml', 'name: seed\nkey: Title\nitems:\n- Title: a\n');
+  await world.apply('--init', '--yes');
+
+  expect((await world.state('export')).stdout).toMatch(/^name: seed\nsite: home\n/);
+});
+
 test.for(['csv', 'tsv', 'jsonl', 'json', 'yaml'])('-o %s is a manifest too, ids and all', async (format, { world }) => {
   await world.begin(a, b);
 

@@ -95,8 +95,8 @@ test.each([
   ['yaml', '- toString: 1\n', '1 of 1 item invalid: line 1: the key field "k" is missing'],
   ['yaml', '- 1\n', '1 of 1 item invalid: line 1: not a JSON object'],
   ['yaml', 'key: k\n', 'items is required (write items: [] for an empty list)'],
-  ['yaml', '', 'expected a list of items, or an object with site, list, key and items'],
-  ['yaml', 'just text', 'expected a list of items, or an object with site, list, key and items'],
+  ['yaml', '', 'expected a list of items, or an object with items, and name, site, list and key'],
+  ['yaml', 'just text', 'expected a list of items, or an object with items, and name, site, list and key'],
   ['json', '{"items":[{"k":1},\n  {"k":}]}', '1 of 2 items invalid: line 2, column 8: invalid JSON at "}"'],
 ])('I15: in a manifest in %s %j is refused: %s', async (format, content, message) => {
   const name = `manifest.${format}`;
@@ -141,6 +141,7 @@ test.each([
   ['yaml', 'key: k\nitems:\n', 'line 2: items is not a list'],
   ['yaml', 'site: ..\nitems: []', 'line 1: the site id is "..", which is not a path segment'],
   ['yaml', 'list: [1]\nitems: []', 'line 1: list is not a string'],
+  ['yaml', 'name: ""\nitems: []', 'line 1: name is empty'],
   ['json', '{"items":[{"k":1}\n', 'line 2, column 1: invalid JSON: unexpected end'],
   ['json', '{"items":[]}x', 'line 1, column 13: invalid JSON at "x"'],
   ['json', '{"items":{}}', 'line 1, column 10: items is not a list'],
