@@ -150,6 +150,14 @@ describe('errors', () => {
       says: '',
     },
     {
+      name: '509 after each attempt',
+      words: 'items create -f Title=x --retries 0',
+      answers: [{ status: 509, headers: { 'retry-after': '1' }, body: error('activityLimitReached') }],
+      exit: 6,
+      sent: 1,
+      says: '"kind":"unavailable"',
+    },
+    {
       name: 'a create is never repeated after a 504',
       words: 'items create -f Title=x',
       answers: [{ status: 504, body: error('gatewayTimeout') }],

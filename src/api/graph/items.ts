@@ -142,7 +142,7 @@ export const graphErrors: ErrorWording = {
   // Another machine may answer ("Best practices for working with Microsoft Graph").
   freshAfter: [503],
   parse: parseError,
-  kind: () => undefined,
+  kind: ({ status }) => (status === 509 ? 'unavailable' : undefined),
   hint: hintFor,
   meaning,
 };
