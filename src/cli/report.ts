@@ -5,7 +5,7 @@ import type { Host, Output } from '../core/host.ts';
 import type { JsonObject } from '../core/json.ts';
 import { printable } from '../core/text.ts';
 import { failureJson, failureText, jsonLine } from '../output/failure.ts';
-import { loadStyle, type Screen } from '../output/view.ts';
+import { dryRunFormats, loadStyle, type Screen } from '../output/view.ts';
 import { findValue } from '../settings/setting.ts';
 import { openSources } from '../settings/sources.ts';
 import type { Context } from './command.ts';
@@ -28,14 +28,17 @@ function typedFormat(words: readonly string[]): string | undefined {
 function formatSetting(words: readonly string[], host: Host): string | undefined {
   const profileAt = words.findIndex((word) => word === '-p' || word === '--profile');
   const flags = { '--profile': profileAt === -1 ? undefined : words[profileAt + 1] };
-  // Unreadable settings are reported elsewhere.
-  return attempt(() => findValue(globalFlags.output, openSources(flags, host)));
+  // Unreadable settings and a missing profile are reported elsewhere.
+  const setting = attempt(() => findValue(globalFlags.output, openSources(flags, host)));
+  return setting ?? attempt(() => findValue(globalFlags.output, { flags, env: host.env }));
 }
 
 /** Whether messages are JSON lines. */
 export function isJsonWanted({ errors, words, host }: Context): boolean {
   if (errors.asJson !== undefined) return errors.asJson;
-  const format = typedFormat(words) ?? formatSetting(words, host);
+  const typed = typedFormat(words);
+  const isKnown = dryRunFormats.some((each) => each === typed);
+  const format = isKnown ? typed : formatSetting(words, host);
   return format === 'json' || format === 'jsonl';
 }
 

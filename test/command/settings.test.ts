@@ -108,6 +108,16 @@ test('wrong arguments are JSON where a profile or the project asks for it', asyn
   expect(typed.stderr).toMatch(/^listctl: unknown option/);
 });
 
+test.each([
+  { words: ['items', 'get', '1', '-p', 'nope'], env: { LISTCTL_OUTPUT: 'json' } },
+  { words: ['items', 'get', '1', '-o', 'xml'], env: { LISTCTL_OUTPUT: 'jsonl' } },
+])('LISTCTL_OUTPUT holds for the error of $words', async ({ words, env }) => {
+  const { exitCode, stderr } = await run(words, { env });
+
+  expect(exitCode).toBe(2);
+  expect(JSON.parse(stderr)).toMatchObject({ error: { kind: 'usage' } });
+});
+
 describe('curl is a format for one run', () => {
   const dryRun = ['items', 'get', '17', '--dry-run'];
   const prod = { baseUrl: 'https://lists.example', site: 'home', list: 'tasks' };
