@@ -190,14 +190,15 @@ function withoutOption(flag: string, at: number, { words, command }: TypedLine):
   return /^(-f|--file(name)?)$/.test(flag) ? replaced() : undefined;
 }
 
-/** Suggests `-f title=Milk` for `--title Milk`. */
+/** Suggests `-f title=Milk` for `--title Milk`, and for `--set title=Milk`. */
 function fieldHint(at: number, line: TypedLine): string | undefined {
   const { words, command } = line;
   if (!setsFields(command)) return undefined;
   const [name = ''] = words[at]?.slice(2).split('=', 1) ?? [];
   const { before, value, after } = splitAt(at, words);
+  const field = name === 'set' && value?.includes('=') ? value : `${name}=${value}`;
   if (value === undefined) return `set a field with -f ${shellWord(name)}=VALUE; ${seeHelp(command)}`;
-  return `set a field with -f; ${useLine([...before, '-f', `${name}=${value}`, ...after], line)}`;
+  return `set a field with -f; ${useLine([...before, '-f', field, ...after], line)}`;
 }
 
 function takesIds(command: Command): boolean {

@@ -214,6 +214,11 @@ test.each([
     says: 'unknown option --id',
     hint: 'use: listctl items update 7 -f a=b\n  otherwise set a field with -f; use: listctl items update -f id=7 -f a=b\n',
   },
+  {
+    words: 'items update 5 --set Title=x',
+    says: 'unknown option --set',
+    hint: '\n  set a field with -f; use: listctl items update 5 -f Title=x\n',
+  },
   { words: 'items update 5 --file a.json', says: 'option --file', hint: 'Did you mean --fields <file>?\n  otherwise' },
   { words: 'state import m.yaml --file a.csv', says: 'option --file', hint: 'Did you mean --from <file>?\n' },
   { words: 'items delete 5 --listTitle x', says: 'unknown option --listTitle', hint: 'Did you mean --list <id>?\n' },
