@@ -4,9 +4,9 @@ import type { ItemOperations, Operation } from '../api/client.ts';
 import type { ApiRequest } from '../api/transport.ts';
 import { Failure } from '../core/errors.ts';
 import type { Host, Output } from '../core/host.ts';
-import { type JsonValue, parseJson } from '../core/json.ts';
+import { parseJson } from '../core/json.ts';
 import { listNames, nearestName } from '../core/text.ts';
-import { requestView } from '../output/item.ts';
+import { type PlannedRequest, requestView } from '../output/item.ts';
 import { rowOf, wholeLines } from '../output/layout.ts';
 import { openPrinter, type Printer } from '../output/printer.ts';
 import type { PrintFormat, Screen, View } from '../output/view.ts';
@@ -231,17 +231,17 @@ export function showRequests(
   return output.printing(requestView, requests.length > 1, async (print) => {
     for (const { method, path, headers, body } of requests) {
       const url = settings.address() + path;
-      await print({ method, url, headers, ...(body === undefined ? {} : { body: parseBody(body) }) });
+      await print({ method, url, headers, ...(body === undefined ? {} : shownBody(body)) });
     }
   });
 }
 
 /** The body as JSON; that of `api` may be any text. */
-function parseBody(body: string | Uint8Array): JsonValue {
+function shownBody(body: string | Uint8Array): Pick<PlannedRequest, 'body' | 'isText'> {
   const text = Buffer.from(body).toString();
   try {
-    return parseJson(text);
+    return { body: parseJson(text) };
   } catch {
-    return text;
+    return { body: text, isText: true };
   }
 }

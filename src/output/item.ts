@@ -2,7 +2,7 @@
 import { Failure } from '../core/errors.ts';
 import { type Item, isDeleted } from '../core/item.ts';
 import type { JsonValue } from '../core/json.ts';
-import { printable, shellQuote, shellWord } from '../core/text.ts';
+import { printable, printableLines, shellQuote, shellWord } from '../core/text.ts';
 import { jsonText, jsonView } from './layout.ts';
 import type { Row, View } from './view.ts';
 
@@ -12,6 +12,8 @@ export interface PlannedRequest {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body?: JsonValue | undefined;
+  /** The body is the text itself, which is not JSON. */
+  readonly isText?: boolean | undefined;
 }
 
 /** One item as a list of its fields, several as a table; JSON has every member of the response. */
@@ -45,9 +47,10 @@ export const deletedView: View<{ readonly id: string }> = {
 /** Requests of `--dry-run`, with headers in curl's form only. */
 export const requestView: View<PlannedRequest> = {
   pretty: async (requests, screen) => {
-    const texts = requests.map(async ({ method, url, body }) => {
-      const json = body === undefined ? '' : `\n${await jsonView.pretty([body], screen)}`;
-      return printable(`${method} ${url}`) + json;
+    const texts = requests.map(async ({ method, url, body, isText }) => {
+      const head = printable(`${method} ${url}`);
+      if (body === undefined) return head;
+      return `${head}\n${isText ? printableLines(String(body)).join('\n') : await jsonView.pretty([body], screen)}`;
     });
     return (await Promise.all(texts)).join('\n');
   },
@@ -79,7 +82,7 @@ function changeRow(item: Item): Row {
  * Formats a request as a curl command, with `$LISTCTL_TOKEN` for the token. curl cannot reach the built-in service
  * (usage).
  */
-export function curlLine({ method, url, headers = {}, body }: PlannedRequest): string {
+export function curlLine({ method, url, headers = {}, body, isText }: PlannedRequest): string {
   if (!/^https?:\/\//i.test(url)) {
     throw new Failure('usage', `curl cannot reach the built-in service: ${url}`, {
       hint: 'pass --base-url with http or https, or leave out --output curl',
@@ -96,7 +99,7 @@ export function curlLine({ method, url, headers = {}, body }: PlannedRequest): s
     ...['-H', '"Authorization: Bearer $LISTCTL_TOKEN"'],
     ...others.flatMap(([name, value]) => ['-H', shellQuote(headerFor(name, value))]),
     ...(body === undefined || hasType ? [] : ['-H', shellQuote('Content-Type: application/json')]),
-    ...(body === undefined ? [] : ['--data-raw', shellQuote(jsonText(body))]),
+    ...(body === undefined ? [] : ['--data-raw', shellQuote(isText ? String(body) : jsonText(body))]),
   ].join(' ');
 }
 

@@ -154,6 +154,18 @@ test.each([
   expect(service.requests).toEqual([]);
 });
 
+test.each([
+  { output: 'curl', shown: "--data-raw 'a=b&c=d'\n" },
+  { output: 'pretty', shown: '\na=b&c=d\n' },
+  { output: 'jsonl', shown: '"body":"a=b&c=d"}\n' },
+])('a body that is not JSON is shown as it is sent: $output', async ({ output, shown }) => {
+  const env = { LISTCTL_BASE_URL: 'https://lists.example/v1.0' };
+
+  const { stdout } = await run(['api', 'POST', 'x', '-d', 'a=b&c=d', '--dry-run', '-o', output], { env });
+
+  expect(stdout.endsWith(shown)).toBe(true);
+});
+
 test('a dry run sends nothing', async () => {
   const env = { LISTCTL_BASE_URL: 'https://lists.example/v1.0' };
 
