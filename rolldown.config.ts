@@ -18,7 +18,7 @@ export default defineConfig({
   preserveEntrySignatures: 'allow-extension',
   plugins: [
     ...[packageFacts(), commanderAsModules(), confWithoutSchemas(), confWithoutHome()],
-    ...[plainExports(), thirdPartyLicenses(), withoutMapsOfOthers(), manPagesOfTheProgram()],
+    ...[plainExports(), thirdPartyLicenses(), withoutMapsOfOthers(), manPagesOfTheProgram(), packable()],
   ],
   output: {
     dir: 'dist',
@@ -155,6 +155,19 @@ function manPagesOfTheProgram(): Plugin {
       const told = execFileSync(execPath, ['bin/listctl.js', 'help', '--json'], { encoding: 'utf8', env: {} });
       mkdirSync('dist/man');
       for (const { file, text } of manPages(JSON.parse(told))) writeFileSync(join('dist/man', file), text);
+    },
+  };
+}
+
+/** npm reads `.npmignore`, a link to the file that is written here last: without it nothing is packed (decisions, package-1). */
+function packable(): Plugin {
+  return {
+    name: 'packable',
+    writeBundle() {
+      writeFileSync(
+        'dist/.npmignore',
+        '# What is packed is in package.json ("files"). This file says that the build is complete.\n',
+      );
     },
   };
 }
