@@ -7,7 +7,7 @@ import { Failure } from '../core/errors.ts';
 import { attempt } from '../core/files.ts';
 import type { Fields } from '../core/item.ts';
 import { isObject, objectFrom, parseJson, printJson } from '../core/json.ts';
-import { appendTo, type Journal } from './journal.ts';
+import { appendTo, type Journal, openWhole } from './journal.ts';
 import { fileIo, type JournalIo, journalFault, openIfThere, readFrom, readLines } from './journal-lines.ts';
 import { payloadHash } from './keys.ts';
 
@@ -70,7 +70,7 @@ export function isEarlierFile(path: string, io: JournalIo = fileIo): boolean {
 export function createEarlier(journal: string, io: JournalIo = fileIo): EarlierFile {
   const path = earlierPath(journal);
   try {
-    const descriptor = io.open(path, 'wx');
+    const descriptor = io.open(path, 'ax');
     io.syncDirectory(dirname(path));
     return fileOn(path, descriptor, 0, () => undefined, io);
   } catch (error) {
@@ -85,9 +85,8 @@ export function createEarlier(journal: string, io: JournalIo = fileIo): EarlierF
  */
 export function reopenEarlier({ path, of, lengthBytes, tornBytes }: KeptValues, io: JournalIo = fileIo): EarlierFile {
   try {
-    const descriptor = io.open(path, 'r+');
+    const descriptor = openWhole(path, { lengthBytes, tornBytes }, io);
     try {
-      if (tornBytes > 0) io.truncate(descriptor, lengthBytes);
       io.sync(descriptor);
     } catch (error) {
       attempt(() => io.close(descriptor));

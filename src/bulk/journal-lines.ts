@@ -42,6 +42,13 @@ export function lostJournal(path: string): Failure {
   });
 }
 
+/** The failure for a journal that another process wrote to. */
+export function sharedJournal(path: string): Failure {
+  return new Failure('local-file', `cannot write ${path}: another process writes to it`, {
+    hint: 'wait until the other run has ended, then pass --resume\nno further row is sent; rows that were in flight may be in doubt; the file may be mounted at two paths, each with a lock of its own',
+  });
+}
+
 /** The failure of a system call on a journal. */
 export function journalFault(
   verb: 'read' | 'write' | 'create' | 'list' | 'remove',

@@ -15,7 +15,15 @@ import {
   seedAfter,
   seedOfHeader,
 } from './journal-format.ts';
-import { fileIo, type JournalIo, type JournalTail, journalFault, lostJournal, readHeader } from './journal-lines.ts';
+import {
+  fileIo,
+  type JournalIo,
+  type JournalTail,
+  journalFault,
+  lostJournal,
+  readHeader,
+  sharedJournal,
+} from './journal-lines.ts';
 
 /** A journal that is open for writing; the caller holds its lock. */
 export interface Journal {
@@ -63,9 +71,9 @@ export function createJournal(path: string, header: NewHeader, session: SessionS
     const made = io.makeDirectory(directory);
     if (readHeader(path, io) !== undefined) throw Object.assign(new Error(), { code: 'EEXIST' });
     const unnamed = newTemporary(path, io);
-    const descriptor = io.open(unnamed, 'wx');
+    const descriptor = io.open(unnamed, 'ax');
     try {
-      writeWhole(descriptor, bytes, 0, io);
+      writeWhole(descriptor, bytes, null, io);
       io.sync(descriptor);
       io.rename(unnamed, path);
       // A new directory needs a sync of its parent.
@@ -94,16 +102,9 @@ export function reopenJournal(
 ): Journal {
   const { line, seed } = beginLine(session, replay.seed);
   return tryTo('write', path, () => {
-    const descriptor = io.open(path, 'r+');
+    const descriptor = openWhole(path, replay, io);
     try {
-      if (io.lengthOf(descriptor) !== replay.lengthBytes + replay.tornBytes) {
-        throw new Error('it changed since it was read');
-      }
-      if (replay.tornBytes > 0) {
-        io.truncate(descriptor, replay.lengthBytes);
-        io.sync(descriptor);
-      }
-      writeWhole(descriptor, line, replay.lengthBytes, io);
+      writeWhole(descriptor, line, null, io);
       io.sync(descriptor);
     } catch (error) {
       abandon(descriptor, io);
@@ -113,10 +114,44 @@ export function reopenJournal(
   });
 }
 
+/** Opens a file to append to it, and cuts off its incomplete last line; throws the error of the system. */
+export function openWhole(
+  path: string,
+  { lengthBytes, tornBytes }: Pick<JournalTail, 'lengthBytes' | 'tornBytes'>,
+  io: JournalIo,
+): number {
+  // Windows truncates no file that was opened for appending.
+  if (tornBytes > 0) cutOff(path, lengthBytes, tornBytes, io);
+  const descriptor = io.open(path, 'a');
+  try {
+    refuseLength(descriptor, lengthBytes, io);
+    return descriptor;
+  } catch (error) {
+    abandon(descriptor, io);
+    throw error;
+  }
+}
+
+function cutOff(path: string, lengthBytes: number, tornBytes: number, io: JournalIo): void {
+  const descriptor = io.open(path, 'r+');
+  try {
+    refuseLength(descriptor, lengthBytes + tornBytes, io);
+    io.truncate(descriptor, lengthBytes);
+    io.sync(descriptor);
+  } finally {
+    abandon(descriptor, io);
+  }
+}
+
+function refuseLength(descriptor: number, lengthBytes: number, io: JournalIo): void {
+  if (io.lengthOf(descriptor) !== lengthBytes) throw new Error('it changed since it was read');
+}
+
 /**
- * Appends to an open file, with the guarantees of `Journal`.
+ * Appends to an open file, with the guarantees of `Journal`. Its length shows whether another process writes to it, which
+ * no lock excludes where the file is mounted at two paths (docs/decisions.md, journal-8).
  *
- * @param lengthBytes where the next bytes go
+ * @param descriptor opened for appending
  */
 export function appendTo(
   path: string,
@@ -151,10 +186,11 @@ export function appendTo(
     refuseLoss();
     syncedBytes = upToBytes;
   };
-  /** Fails if the file was removed or replaced: its records would be lost. */
+  /** Fails if the file was removed or replaced, since its records would be lost, or if another process writes to it. */
   const refuseLoss = () => {
     try {
       if (!io.isAt(descriptor, path)) throw lostJournal(path);
+      refuseOthers(path, descriptor, endBytes, io);
     } catch (error) {
       throw fail(error);
     }
@@ -176,8 +212,10 @@ export function appendTo(
   return {
     append: (bytes) => {
       refuse();
+      if (bytes.length === 0) return;
       try {
-        writeWhole(descriptor, bytes, endBytes, io);
+        refuseOthers(path, descriptor, endBytes, io);
+        writeWhole(descriptor, bytes, null, io);
       } catch (error) {
         throw fail(error);
       }
@@ -195,6 +233,11 @@ export function appendTo(
       }
     },
   };
+}
+
+/** Fails if the file has another length than this process left. */
+function refuseOthers(path: string, descriptor: number, lengthBytes: number, io: JournalIo): void {
+  if (io.lengthOf(descriptor) !== lengthBytes) throw sharedJournal(path);
 }
 
 function journalOn(

@@ -21,15 +21,17 @@ import { absolutePath, attempt, resolveLinks } from './files.ts';
 import { type Host, type Output, untilStopped } from './host.ts';
 import { writeOnce } from './streams.ts';
 
+type OpenFlags = 'r' | 'r+' | 'wx' | 'a' | 'ax';
+
 /** The system calls of a replacement; tests replace them to simulate full disks, errors and power cuts. */
 export interface FileIo {
   /**
    * `wx` makes a file, mode 0600, and fails if the path exists; `r+` opens an existing one for writing, but not through a
-   * link; `r` reads. Only regular files.
+   * link; `r` reads. `ax` and `a` are `wx` and `r+` for a file that every write extends. Only regular files.
    */
-  open(path: string, flags: 'r' | 'r+' | 'wx'): number;
-  /** Writes `bytes` from `offset` on; returns how many the system took. */
-  write(descriptor: number, bytes: Uint8Array, offset: number, position: number): number;
+  open(path: string, flags: OpenFlags): number;
+  /** Writes `bytes` from `offset` on; returns how many the system took. The position of `a` and `ax` is null. */
+  write(descriptor: number, bytes: Uint8Array, offset: number, position: number | null): number;
   sync(descriptor: number): void;
   close(descriptor: number): void;
   /** fsync of a directory, for the names in it. */
@@ -41,9 +43,14 @@ export interface FileIo {
 }
 
 /** Writes all bytes: a disk that is nearly full takes a part, without an error. Throws the error of the system. */
-export function writeWhole(descriptor: number, bytes: Uint8Array, position: number, io: Pick<FileIo, 'write'>): void {
+export function writeWhole(
+  descriptor: number,
+  bytes: Uint8Array,
+  position: number | null,
+  io: Pick<FileIo, 'write'>,
+): void {
   for (let at = 0; at < bytes.length; ) {
-    const taken = io.write(descriptor, bytes, at, position + at);
+    const taken = io.write(descriptor, bytes, at, position === null ? null : position + at);
     if (taken <= 0) throw Object.assign(new Error('nothing was written'), { code: 'ENOSPC' });
     at += taken;
   }
@@ -123,9 +130,11 @@ const openFlags = {
   r: constants.O_RDONLY | (constants.O_NONBLOCK ?? 0),
   'r+': constants.O_RDWR | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0),
   wx: 'wx',
+  a: constants.O_WRONLY | constants.O_APPEND | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0),
+  ax: 'ax',
 } as const;
 
-function openRegular(path: string, flags: 'r' | 'r+' | 'wx'): number {
+function openRegular(path: string, flags: OpenFlags): number {
   const descriptor = openSync(path, openFlags[flags], 0o600);
   try {
     const status = fstatSync(descriptor);

@@ -36,17 +36,19 @@ function diskOf(stored: ReadonlyMap<string, Buffer>, blockBytes: number): PowerL
 
   const io: JournalIo = {
     open: (path, flags) => {
-      if (flags === 'wx' && live.has(path)) fail('EEXIST');
-      if (flags !== 'wx' && !live.has(path)) fail('ENOENT');
+      const isNew = flags === 'wx' || flags === 'ax';
+      if (isNew && live.has(path)) fail('EEXIST');
+      if (!isNew && !live.has(path)) fail('ENOENT');
       const file = live.get(path) ?? { live: Buffer.alloc(0), safe: Buffer.alloc(0) };
       live.set(path, file);
       lastDescriptor += 1;
       opened.set(lastDescriptor, file);
-      if (flags === 'wx') changed();
+      if (isNew) changed();
       return lastDescriptor;
     },
-    write: (descriptor, bytes, offset, position) => {
+    write: (descriptor, bytes, offset, given) => {
       const file = at(descriptor);
+      const position = given ?? file.live.length;
       const after = file.live.subarray(position + bytes.length - offset);
       file.live = Buffer.concat([file.live.subarray(0, position), bytes.subarray(offset), after]);
       changed();

@@ -1,4 +1,4 @@
-/** A disk of its own with little room (tmpfs), on which writes are cut short, and fail. */
+/** A disk of its own with little room (tmpfs), on which writes are cut short, and fail; a file at a second path. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,6 +25,12 @@ export function mountDisk(path: string, kilobytes: number): boolean {
 /** Takes it away again, with all that is on it. */
 export function unmountDisk(path: string): void {
   spawnSync('umount', [path]);
+}
+
+/** Mounts a file on another one, until the end of the block that holds it with `using`. */
+export function mountFile(path: string, at: string): Disposable {
+  if (spawnSync('mount', ['--bind', path, at]).status !== 0) throw new Error(`no file can be mounted at ${at}`);
+  return { [Symbol.dispose]: () => unmountDisk(at) };
 }
 
 /** A disk for one test; gone at the end of the block that holds it with `await using`. */
