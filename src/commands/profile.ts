@@ -5,10 +5,17 @@ import { inSession, type Session } from '../cli/session.ts';
 import { collect } from '../cli/values.ts';
 import { Failure } from '../core/errors.ts';
 import { objectFrom } from '../core/json.ts';
-import { nearestName, printable } from '../core/text.ts';
+import { nearestName, printable, shellWord } from '../core/text.ts';
 import type { Row, Screen, View } from '../output/view.ts';
 import { checkProfileName, noSuchProfile, type ProfileValues, profileKeys } from '../settings/read-settings.ts';
-import { companySetting, keyOf, parseAddress, parseFlag, type SettingSources } from '../settings/setting.ts';
+import {
+  companySetting,
+  isOpenHttp,
+  keyOf,
+  parseAddress,
+  parseFlag,
+  type SettingSources,
+} from '../settings/setting.ts';
 import type { SettingsDraft } from '../settings/write-settings.ts';
 
 /** `listctl profile` */
@@ -330,7 +337,7 @@ const setCommand: CommandSpec = {
   },
 };
 
-function setProfile(
+async function setProfile(
   name: string,
   own: Readonly<Record<string, unknown>>,
   unset: readonly string[],
@@ -348,7 +355,16 @@ function setProfile(
     throw new Failure('usage', 'nothing to set', { hint: `pass at least one setting, e.g. ${setting}` });
   }
   checkProfileName(name);
-  return changeAndPrint(session, (draft) => putProfile(draft, name, values, removed));
+  let saved: ProfileValues = {};
+  await changeAndPrint(session, (draft) => {
+    const profile = putProfile(draft, name, values, removed);
+    saved = profile.values;
+    return profile;
+  });
+  const { baseUrl, allowHttp: mayUseHttp } = saved;
+  if (mayUseHttp === true || typeof baseUrl !== 'string' || !isOpenHttp(parseAddress(baseUrl))) return;
+  const command = `listctl profile set ${shellWord(name)} --allow-http`;
+  await session.messages.say(`the token is not sent over plain http: use an https URL, or run ${command}`);
 }
 
 const showCommand: CommandSpec = {

@@ -223,10 +223,14 @@ export function originOf(address: Address): string {
   return address.kind === 'http' ? address.url.origin : 'local:';
 }
 
+/** Whether requests go over plain http to another machine. */
+export function isOpenHttp(address: Address): boolean {
+  return address.kind === 'http' && address.url.protocol === 'http:' && !isLoopback(address.url);
+}
+
 /** @throws {Failure} usage, for plain http to another machine */
 export function refuseOpenHttp(address: Address, allowHttp: boolean): void {
-  const isOpen = address.kind === 'http' && address.url.protocol === 'http:' && !isLoopback(address.url);
-  if (!isOpen || allowHttp) return;
+  if (!isOpenHttp(address) || allowHttp) return;
   throw new Failure('usage', 'refusing to send the token over plain http', {
     hint: 'use https, or pass --allow-http',
   });

@@ -42,6 +42,24 @@ describe('profile set', () => {
     });
   });
 
+  test('says that plain http to another machine needs --allow-http, and saves it', async () => {
+    await using directory = await settingsDirectory();
+    const set = (...words: string[]) => run(['profile', 'set', 'a', ...words], directory);
+
+    const open = await set('--base-url', 'http://lists.example/v1.0');
+    const permitted = await set('--allow-http');
+    const removed = await set('--unset', 'allow-http');
+    const own = await set('--base-url', 'http://127.0.0.1:1/v1.0');
+
+    for (const { exitCode, stderr } of [open, removed]) {
+      expect([exitCode, stderr]).toEqual([
+        0,
+        expect.stringMatching(/^the token is not sent .* profile set a --allow-http\n$/),
+      ]);
+    }
+    expect([permitted.stderr, own.stderr]).toEqual(['', '']);
+  });
+
   test('changes only what it names, and --unset removes', async () => {
     await using directory = await settingsDirectory({
       current: 'a',
