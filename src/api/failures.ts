@@ -192,7 +192,8 @@ function refusal(context: RequestContext, response: ServiceResponse, outcome: Ou
   });
 }
 
-function quoteOf(context: RequestContext, response: ServiceResponse): string {
+/** Quotes the status and the text of a response: `HTTP 404: no such list`. */
+export function quoteOf(context: RequestContext, response: ServiceResponse): string {
   const { status, statusText = '' } = response;
   const { hide } = context;
   const { text, errors } = errorOf(context, response);

@@ -1,7 +1,7 @@
-import { toFailure, unusableResponse } from '../api/failures.ts';
+import { listName, quoteOf, toFailure, unusableResponse } from '../api/failures.ts';
 import { getRequest } from '../api/items.ts';
 import { toOutcome } from '../api/outcome.ts';
-import { decodeAttempt, isHtml, parseResponseJson } from '../api/response.ts';
+import { decodeAttempt, isHtml, parseResponseJson, parseServiceError } from '../api/response.ts';
 import { type AttemptLimits, isSuccess, type ServiceResponse, type Transport } from '../api/transport.ts';
 import { Failure } from '../core/errors.ts';
 import type { ListRef } from '../core/item.ts';
@@ -15,12 +15,26 @@ const missingId = 'listctl-init';
 const missingName = 'listctl-doctor';
 
 /**
- * Tries a service by a GET of a missing item: a 404 with a JSON body proves that the list service responds and accepts
- * the token. It does not prove that the list exists, which cannot be found out. If the address has no version segment and
- * fails, and the service responds with one, the hint says so. With Microsoft Graph the list itself is read.
+ * The result of a trial. `unclear`: a 404 that is not about the item, so that the service may not have looked at the
+ * token, and the site or the list may be missing.
+ */
+export type ServiceTrial =
+  | { readonly status: 'accepted' }
+  /** `HTTP 404: no such list` */
+  | { readonly status: 'unclear'; readonly said: string }
+  | {
+      readonly status: 'failed';
+      readonly failure: Failure;
+      /** The address with a version path, if the service responds there. */
+      readonly versioned?: Address;
+    };
+
+/**
+ * Tries a service by a GET of a missing item: a 404 about the item proves that the list service responds and accepts the
+ * token. If the address has no version segment and fails, and the service responds with one, the hint says so. With
+ * Microsoft Graph the list itself is read.
  *
  * @param open connects to an address; the transport is closed
- * @returns the failure, if there is one
  */
 export async function tryService(
   address: Address,
@@ -28,7 +42,7 @@ export async function tryService(
   list: Partial<ListRef>,
   limits: AttemptLimits,
   service: ServiceKind,
-): Promise<Failure | undefined> {
+): Promise<ServiceTrial> {
   const attempt = async (at: Address) => {
     const transport = await open(at);
     try {
@@ -37,17 +51,21 @@ export async function tryService(
       await transport.close();
     }
   };
-  const failure = await attempt(address);
-  const withVersion = failure === undefined ? undefined : addVersion(address, failure);
-  if (failure === undefined || withVersion === undefined || (await attempt(withVersion)) !== undefined) return failure;
-  return new Failure(failure.kind, failure.message, {
-    ...failure.details,
-    hint: `the URL lacks the version path: use ${addressText(withVersion)}`,
-  });
+  const trial = await attempt(address);
+  const versioned = trial.status === 'accepted' ? undefined : addVersion(address, trial);
+  if (trial.status === 'accepted' || versioned === undefined || (await attempt(versioned)).status !== 'accepted')
+    return trial;
+  const hint = `the URL lacks the version path: use ${addressText(versioned)}`;
+  const { kind, message, details } =
+    trial.status === 'failed'
+      ? trial.failure
+      : new Failure('not-found', `no list service responds at ${addressText(address)} (${trial.said})`);
+  return { status: 'failed', failure: new Failure(kind, message, { ...details, hint }), versioned };
 }
 
-function addVersion(address: Address, { kind }: Failure): Address | undefined {
-  const isOther = kind === 'refused' || kind === 'not-found';
+function addVersion(address: Address, trial: ServiceTrial): (Address & { readonly kind: 'http' }) | undefined {
+  const kind = trial.status === 'failed' ? trial.failure.kind : undefined;
+  const isOther = trial.status === 'unclear' || kind === 'refused' || kind === 'not-found';
   if (address.kind === 'local' || !isOther || /\/v\d/.test(address.url.pathname)) return undefined;
   const url = new URL(address.url);
   url.pathname = `${url.pathname.replace(/\/$/, '')}/v1.0`;
@@ -59,7 +77,7 @@ async function probe(
   list: Partial<ListRef>,
   limits: AttemptLimits,
   service: ServiceKind,
-): Promise<Failure | undefined> {
+): Promise<ServiceTrial> {
   const isGraph = service === 'graph';
   const graph = isGraph ? await import('../api/graph/places.ts') : undefined;
   const errors = isGraph ? (await import('../api/graph/items.ts')).graphErrors : undefined;
@@ -67,17 +85,37 @@ async function probe(
   const attempt = await decodeAttempt(await transport.send(graph?.listRequest(ref) ?? getRequest(ref), limits));
   limits.signal.throwIfAborted();
   const { response } = attempt;
-  const isReached = response !== undefined && (isSuccess(response) || (response.status === 404 && !isGraph));
-  if (isReached && isJsonObject(response)) return undefined;
   const isKnown = list.site !== undefined && list.list !== undefined;
   const task = isKnown ? `read from list "${list.list}" of site "${list.site}"` : 'read from the service';
   const { address, hide, tokenHint } = transport;
-  const target = isKnown ? `list "${list.list}"` : 'the list service';
+  const target = isKnown ? listName(ref) : 'the list service';
   const context = { task, target, address, hide, tokenHint, method: 'GET', errors } as const;
-  if (isReached) {
-    return unusableResponse(context, response, 'the response is not a JSON object');
+  const failed = (failure: Failure) => ({ status: 'failed', failure }) as const;
+  const isMissing = response?.status === 404 && !isGraph;
+  if (response === undefined || !(isSuccess(response) || isMissing)) {
+    return failed(toFailure(context, attempt, toOutcome('GET', attempt)));
   }
-  return toFailure(context, attempt, toOutcome('GET', attempt));
+  if (!isJsonObject(response)) {
+    return failed(unusableResponse(context, response, 'the response is not a JSON object'));
+  }
+  if (!isMissing) return { status: 'accepted' };
+  const { code, text } = parseServiceError(response, hide);
+  const missing = whatIsMissing(code, text);
+  if (missing === 'item') return { status: 'accepted' };
+  if (missing === undefined || !isKnown) return { status: 'unclear', said: quoteOf(context, response) };
+  const { kind, message, details } = toFailure(context, attempt, 'refused');
+  return failed(new Failure(kind, message, { ...details, hint: 'check --site and --list' }));
+}
+
+/**
+ * What a 404 says is missing: a code is certain of a list or a site, a text only of the item. Microsoft Graph, and
+ * services after it, say `itemNotFound` of lists as well.
+ */
+function whatIsMissing(code = '', text = ''): 'item' | 'place' | undefined {
+  if (/^(no_?such_?)?(list|site)(_?(not_?found|does_?not_?exist|missing|unknown))?$/i.test(code)) return 'place';
+  const words = text.replace(/(["'`]).*?\1|\S*\/\S*/g, '');
+  if (/\bitem\b/i.test(words)) return 'item';
+  return /^item/i.test(code) && !/\b(list|site)\b/i.test(words) ? 'item' : undefined;
 }
 
 function isJsonObject(response: ServiceResponse): boolean {

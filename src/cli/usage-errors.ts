@@ -115,8 +115,12 @@ interface TypedLine {
 
 function unknownOption(flag: string, at: number, line: TypedLine): Failure {
   const unknown = (hint: string) => usage(`unknown option ${flag}`, hint);
-  if (flag === '--token') return unknown('set LISTCTL_TOKEN instead: other users can read command lines');
   const { command } = line;
+  if (flag === '--token') {
+    const isLogin = command.options.some(({ long }) => long === '--with-token');
+    const instead = isLogin ? 'use: listctl auth login --with-token < token.txt' : 'set LISTCTL_TOKEN instead';
+    return unknown(`${instead}; other users can read command lines`);
+  }
   const instead = withoutOption(flag, at, line);
   if (instead !== undefined) return unknown(useLine(instead, line));
   if (flag.startsWith('--')) return unknown(hintForLongFlag(flag.slice(2), at, line));

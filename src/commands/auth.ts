@@ -1,7 +1,7 @@
 import { addCommands, addHelpNotes, type CommandSpec, type SetUp } from '../cli/command.ts';
 import { noToken, tokenCommandRunner } from '../cli/connect.ts';
 import { globalFlags } from '../cli/flags.ts';
-import { tryService } from '../cli/probe.ts';
+import { type ServiceTrial, tryService } from '../cli/probe.ts';
 import { askSecret } from '../cli/prompts.ts';
 import { inSession, type Session } from '../cli/session.ts';
 import { type Expiry, readExpiry } from '../cli/token-lifetime.ts';
@@ -124,9 +124,11 @@ async function checkWithService(
   session: Session,
 ): Promise<void> {
   const known = { ...session.settings.sources.user.profiles().byName.get(profile), ...values };
-  const failure = await tryToken({ value: token, source: 'auth login' }, { address, values: known }, session);
-  if (failure === undefined) return;
-  if (failure.details.status !== 401) return session.messages.say(`the token was not checked: ${failure.message}`);
+  const trial = await tryToken({ value: token, source: 'auth login' }, { address, values: known }, session);
+  if (trial.status === 'accepted') return;
+  if (trial.status === 'unclear') return session.messages.say(uncheckedText(trial.said));
+  const { failure } = trial;
+  if (failure.details.status !== 401) return session.messages.say(uncheckedText(failure.message));
   const { hint: _, ...details } = failure.details;
   const expiry = readExpiry(token, session.host.clock.now());
   const expired = expiry?.isPast ? `it expired at ${expiry.text}\n` : '';
@@ -136,12 +138,17 @@ async function checkWithService(
   });
 }
 
-/** Tries a token with one request, on the site and the list as far as they are known; returns the failure, if any. */
+/** @param said `HTTP 404: no such list` */
+export function uncheckedText(said: string): string {
+  return `the token was not checked: ${said}`;
+}
+
+/** Tries a token with one request, on the site and the list as far as they are known. */
 export async function tryToken(
   token: Token | undefined,
   { address, values }: { readonly address: Address; readonly values: Readonly<Record<string, unknown>> },
   { settings: { sources, service }, host, service: { connect } }: Session,
-): Promise<Failure | undefined> {
+): Promise<ServiceTrial> {
   const timeoutMs = findValue(globalFlags.timeout, sources) ?? 30_000;
   const open = (at: Address) => connect(at, token);
   const ids = Object.entries({ site: values['site'], list: values['list'] }).filter(([, id]) => typeof id === 'string');
@@ -191,9 +198,10 @@ function parseUrl(url: string, profile: string): Address {
 
 async function askForToken(address: Address, session: Session): Promise<string> {
   if (!session.prompts.mayPrompt()) {
-    throw new Failure('usage', 'auth login needs an interactive terminal', {
-      hint: 'use: listctl auth login --with-token < token.txt',
-    });
+    const hint = session.host.env['LISTCTL_TOKEN']
+      ? 'LISTCTL_TOKEN is used without a login; to save it, use:\nprintenv LISTCTL_TOKEN | listctl auth login --with-token'
+      : 'use: listctl auth login --with-token < token.txt';
+    throw new Failure('usage', 'auth login needs an interactive terminal', { hint });
   }
   const answer = await askSecret(`Token for ${addressText(address)}`, problemWithToken, session);
   return checkToken(answer, 'the prompt').value;
@@ -264,7 +272,7 @@ const statusCommand: CommandSpec = {
       examples: ['listctl auth status', 'listctl auth status --check', 'listctl auth status -p prod -o json'],
       globalFlags: ['profile', 'output'],
       exitCodes: { 3: 'no token for this service, or the service rejected it' },
-      exits: [6, 7],
+      exits: [4, 6, 7],
     });
   },
 };
@@ -310,19 +318,21 @@ async function showStatus(check: boolean, session: Session): Promise<void> {
       return print({ profile, address: session.settings.address(), source: 'the built-in service needs no token' });
     }
     const { token, address } = found;
-    if (check) failure = await tryCurrent(token, session);
+    const trial = check ? await tryCurrent(token, session) : undefined;
+    if (trial?.status === 'unclear') await session.messages.say(uncheckedText(trial.said));
+    failure = trial?.status === 'failed' ? trial.failure : undefined;
     const isRejected = failure?.details.status === 401;
     await print({
       ...{ profile, address: address && addressText(address), source: token.source, ending: endOf(token) },
       expiry: readExpiry(token.value, session.host.clock.now()),
-      accepted: check && (isRejected || failure === undefined) ? !isRejected : undefined,
+      accepted: isRejected ? false : trial?.status === 'accepted' || undefined,
     });
   });
   if (failure !== undefined) throw failure;
 }
 
 /** @throws {Failure} usage, without an address that the token may be sent to */
-function tryCurrent(token: Token, session: Session): Promise<Failure | undefined> {
+function tryCurrent(token: Token, session: Session): Promise<ServiceTrial> {
   const { sources, address } = session.settings;
   const [site, list] = [findValue(globalFlags.site, sources), findValue(globalFlags.list, sources)];
   return tryToken(token, { address: parseAddress(address()), values: { site, list } }, session);

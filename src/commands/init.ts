@@ -1,5 +1,6 @@
 import { addHelpNotes, type SetUp } from '../cli/command.ts';
 import { type GlobalFlag, globalFlags } from '../cli/flags.ts';
+import type { ServiceTrial } from '../cli/probe.ts';
 import { askSecret, askText, confirm } from '../cli/prompts.ts';
 import { inSession, type Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
@@ -7,7 +8,7 @@ import { checkId, type ListRef } from '../core/item.ts';
 import { checkProfileName } from '../settings/read-settings.ts';
 import { type Address, addressText, InvalidValue, parseAddress, refuseOpenHttp } from '../settings/setting.ts';
 import { problemWithToken } from '../settings/token.ts';
-import { saveLogin, tryToken } from './auth.ts';
+import { saveLogin, tryToken, uncheckedText } from './auth.ts';
 import { profileView } from './profile.ts';
 
 /** `listctl init` */
@@ -41,7 +42,12 @@ async function init(listAddress: string | undefined, session: Session): Promise<
   await session.output.printing(profileView, false, async (print) => {
     const saved = await (listAddress === undefined ? askAndSave(session) : saveList(named, listAddress, session));
     await print(saved);
-    next = `next: listctl items create${saved.isCurrent ? '' : ` -p ${saved.name}`} -f Title="Hello"`;
+    const profile = saved.isCurrent ? '' : ` -p ${saved.name}`;
+    // A list of Microsoft Graph is in use already: a read proves as much.
+    const isGraph = saved.values['service'] === 'graph';
+    next = isGraph
+      ? `next: listctl items list${profile} --limit 5`
+      : `next: listctl items create${profile} -f Title="Hello"`;
   });
   await session.messages.notice(next);
 }
@@ -62,8 +68,8 @@ async function askAndSave(session: Session) {
   const { allowHttp, service, sources } = session.settings;
   const answers = await askAll(session);
   if ('listAddress' in answers) return saveList(answers.profile, answers.listAddress, session);
-  const token = await askForWorkingToken(answers, session);
-  const { profile, address, site, list } = answers;
+  const { token, address } = await askForWorkingToken(answers, session);
+  const { profile, site, list } = answers;
   const known = sources.user.profiles().byName.get(profile);
   const isProtected =
     known?.['protected'] === true || (await confirm('Ask before every write through this profile?', session));
@@ -79,8 +85,8 @@ async function askAndSave(session: Session) {
 }
 
 /**
- * Asks for everything but the token; Enter keeps the value of the profile or the environment. Of Microsoft Graph it asks
- * for the address of the list in the browser.
+ * Asks for everything but the token; Enter keeps the value of the profile or the environment. For Microsoft Graph the
+ * address of the list in the browser is enough, and asked for if the URL is that of the service.
  */
 async function askAll(session: Session): Promise<Answers | (Pick<Answers, 'profile'> & { listAddress: string })> {
   const {
@@ -96,11 +102,14 @@ async function askAll(session: Session): Promise<Answers | (Pick<Answers, 'profi
     const initial = typeof value === 'string' && value !== '' ? value : undefined;
     return askText(question, { initial, problem: (answer) => problemWith(answer, check) }, session);
   };
-  const baseUrl = await ask('Service URL, including the version path', 'baseUrl', (answer) =>
-    refuseOpenHttp(parseAddress(answer), allowHttp),
-  );
+  const { graphAddress, isGraphHost, parseListAddress } = await import('../api/graph/places.ts');
+  const isSharePoint = (answer: string) => URL.canParse(answer) && graphAddress(new URL(answer).host) !== undefined;
+  const baseUrl = await ask('Service URL, including the version path', 'baseUrl', (answer) => {
+    if (isSharePoint(answer)) parseListAddress(answer);
+    else refuseOpenHttp(parseAddress(answer), allowHttp);
+  });
+  if (isSharePoint(baseUrl)) return { profile, listAddress: baseUrl };
   const address = parseAddress(baseUrl);
-  const { isGraphHost, parseListAddress } = await import('../api/graph/places.ts');
   if (address.kind === 'http' && isGraphHost(address.url.host)) {
     const problem = (answer: string) => problemWith(answer, parseListAddress);
     const question = 'This is Microsoft Graph. Address of the list in the browser';
@@ -118,9 +127,11 @@ function askForProfile(session: Session): Promise<string> {
   return askText('Profile name, for --profile', options, session);
 }
 
-/** Asks until the service accepts the token; undefined where none is needed. */
-async function askForWorkingToken(answers: Answers, session: Session): Promise<string | undefined> {
-  const { address, site, list } = answers;
+/** Asks until the service accepts the token, which the built-in service does not need; returns the address that works. */
+async function askForWorkingToken(
+  { address, site, list }: Answers,
+  session: Session,
+): Promise<{ readonly token: string | undefined; readonly address: Address }> {
   for (;;) {
     const token =
       address.kind === 'local'
@@ -128,18 +139,34 @@ async function askForWorkingToken(answers: Answers, session: Session): Promise<s
         : await askSecret(`Token for ${addressText(address)}`, problemWithToken, session);
     const typed =
       token === undefined ? undefined : { value: token, source: 'the prompt', remedy: 'type another token' };
-    const failure = await tryToken(typed, { address, values: { site, list } }, session);
-    if (failure === undefined) {
-      await session.messages.say(
-        token === undefined ? 'the service responds' : 'the service responds and accepts the token',
-      );
-      return token;
+    const trial = await tryToken(typed, { address, values: { site, list } }, session);
+    const isLocal = token === undefined;
+    if (trial.status === 'accepted') {
+      await session.messages.say(isLocal ? 'the service responds' : 'the service responds and accepts the token');
+      return { token, address };
     }
-    await session.messages.report(failure);
-    if (failure.kind === 'credentials' && token !== undefined) continue;
-    if (await confirm('Save these settings anyway?', session)) return token;
-    throw new Failure('usage', 'not confirmed: nothing was saved');
+    if (isRejected(trial) && !isLocal) {
+      await session.messages.report(trial.failure);
+      continue;
+    }
+    return { token, address: await addressToSave(address, trial, session) };
   }
+}
+
+type FailedTrial = Exclude<ServiceTrial, { readonly status: 'accepted' }>;
+
+function isRejected(trial: FailedTrial): trial is Extract<ServiceTrial, { readonly status: 'failed' }> {
+  return trial.status === 'failed' && trial.failure.kind === 'credentials';
+}
+
+/** Asks what to save although the trial failed: the address with a version path, if the service responds there. */
+async function addressToSave(address: Address, trial: FailedTrial, session: Session): Promise<Address> {
+  if (trial.status === 'failed') await session.messages.report(trial.failure);
+  else await session.messages.say(uncheckedText(trial.said));
+  const { versioned } = trial.status === 'failed' ? trial : {};
+  if (versioned && (await confirm(`Use ${addressText(versioned)} instead?`, session))) return versioned;
+  if (await confirm('Save these settings anyway?', session)) return address;
+  throw new Failure('usage', 'not confirmed: nothing was saved');
 }
 
 function problemWith(answer: string, check: (answer: string) => void): string | undefined {

@@ -125,6 +125,23 @@ describe('auth login', () => {
     expect(readdirSync(directory.path)).toEqual([]);
   });
 
+  test('off a terminal it says that LISTCTL_TOKEN needs no login, and how to save it', async () => {
+    await using directory = await settingsDirectory();
+
+    const { exitCode, stderr } = await run(login, { env: { ...directory.env, LISTCTL_TOKEN: token } });
+
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('LISTCTL_TOKEN is used without a login')]);
+    expect(stderr).toContain('printenv LISTCTL_TOKEN | listctl auth login --with-token');
+    expect(stderr).not.toContain('canary');
+  });
+
+  test('a typed --token is answered with --with-token, and not repeated', async () => {
+    const { exitCode, stderr } = await run([...login, '--token', 'canary-0123456789']);
+
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('listctl auth login --with-token < token.txt')]);
+    expect(stderr).not.toContain('canary');
+  });
+
   test.each([
     { world: {}, words: [] },
     { world: { terminal: 80 }, words: ['--no-input'] },
@@ -172,8 +189,17 @@ describe('auth logout', () => {
 });
 
 describe('a token is tried', () => {
+  const itemMissing = { status: 404, body: { error: 'there is no such item' } };
+  const listMissing = { status: 404, body: { error: { code: 'listNotFound', message: 'No list' } } };
+
   test.each([
-    { answer: { status: 404, body: {} }, exit: 0, says: /^the token is saved unencrypted/ },
+    { answer: itemMissing, exit: 0, says: /^the token is saved unencrypted/ },
+    {
+      answer: { status: 404, body: { error: 'no such path' } },
+      exit: 0,
+      says: /^the token was not checked: HTTP 404: no such path\nthe token is saved/,
+    },
+    { answer: listMissing, exit: 0, says: /^the token was not checked: HTTP 404: No list\nthe token is saved/ },
     {
       answer: { status: 401, body: { error: 'no' } },
       exit: 3,
@@ -200,16 +226,19 @@ describe('a token is tried', () => {
   });
 
   test.each([
-    { answer: { status: 404, body: {} }, exit: 0, accepted: true },
+    { answer: itemMissing, exit: 0, accepted: true },
+    { answer: { status: 404, body: {} }, exit: 0, accepted: undefined, says: 'the token was not checked: HTTP 404' },
+    { answer: listMissing, exit: 4, accepted: undefined, says: 'No list' },
     { answer: { status: 401, body: {} }, exit: 3, accepted: false },
     { answer: { status: 503, body: {} }, exit: 6, accepted: undefined },
-  ])('by auth status --check: $answer', async ({ answer, exit, accepted }) => {
+  ])('by auth status --check: $answer', async ({ answer, exit, accepted, says = '' }) => {
     await using service = await scriptedService(answer);
     const env = { ...environmentFor(service), LISTCTL_TOKEN: expired };
 
     const plain = await run(['auth', 'status'], { env });
-    const { exitCode, stdout } = await run(['auth', 'status', '--check', '-o', 'json'], { env });
+    const { exitCode, stdout, stderr } = await run(['auth', 'status', '--check', '-o', 'json'], { env });
 
+    expect(stderr).toContain(says);
     expect(plain.stdout).toMatch(/^expired {3}2023-11-14 22:13 UTC \(.* ago\)$/m);
     expect(exitCode).toBe(exit);
     expect(JSON.parse(stdout)).toMatchObject({ source: 'LISTCTL_TOKEN', expiresAt: '2023-11-14T22:13:20.000Z' });

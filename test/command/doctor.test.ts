@@ -16,6 +16,7 @@ import { newAuthority } from '../support/tls-certificate.ts';
 
 const missing = { status: 404, body: { error: 'there is no such item' } };
 const hourMs = 3_600_000;
+const saying = (text: string) => expect.stringContaining(text);
 
 describe('what it says', () => {
   test('all is well: every value with its source, one GET, exit code 0, and never the token', async () => {
@@ -90,6 +91,18 @@ describe('what it says', () => {
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(says);
     expect(service.requests).toHaveLength(requests);
+  });
+
+  test('tries one also where the service responds with a 404 in JSON', async () => {
+    await using service = await scriptedService({ status: 404, body: { error: 'no such path' } }, missing);
+
+    const { exitCode, stdout } = await run(['doctor'], {
+      env: environmentFor({ url: service.url.replace('/v1.0', '') }),
+    });
+
+    expect(exitCode).toBe(4);
+    expect(stdout).toMatch(/no list service responds at .*HTTP 404: no such path/);
+    expect(stdout).toMatch(/→ the URL lacks the version path: use http:\S+\/v1\.0$/m);
   });
 
   test('is for people whatever format the profile sets, unless one is typed', async () => {
@@ -205,6 +218,66 @@ describe('what is wrong decides the exit code', () => {
     expect(exitCode).toBe(exit);
     expect(found['request']).toMatchObject({ status: 'failed' });
     expect(service.requests).toHaveLength(1);
+  });
+
+  test.each([
+    { code: 'itemNotFound', text: 'Not there.', status: 'ok', exit: 0 },
+    { code: undefined, text: 'no such item in this list', status: 'ok', exit: 0 },
+    { code: 'listNotFound', text: 'No list.', status: 'failed', exit: 4 },
+    { code: 'site_not_found', text: 'The item was not found.', status: 'failed', exit: 4 },
+    { code: 'itemNotFound', text: 'The list was not found.', status: 'warning', exit: 0 },
+    { code: 'notFound', text: "The list 'item 7' does not exist.", status: 'warning', exit: 0 },
+    { code: undefined, text: 'Cannot GET /v1.0/sites/home/lists/tasks/items/x', status: 'warning', exit: 0 },
+  ])('a 404 with $code, "$text" is $status, and quoted unless it is of the item', async (answer) => {
+    const { code, text, status, exit } = answer;
+    await using service = await scriptedService({ status: 404, body: { error: { code, message: text } } });
+
+    const { exitCode, found } = await doctor({ env: environmentFor(service) });
+
+    expect([exitCode, found['request']?.status]).toEqual([exit, status]);
+    if (status === 'ok') expect(found['request']?.value).toMatch(/accepts the token$/);
+    else expect(found['request']).toMatchObject({ value: expect.stringContaining(text), hint: saying('--list') });
+    if (status === 'warning') expect(found['request']?.value).not.toContain('accepts');
+  });
+
+  test('without a list, a list that is missing is no failure: none was asked for', async () => {
+    await using service = await scriptedService({ status: 404, body: { error: { code: 'listNotFound' } } });
+    const { LISTCTL_LIST: _, ...env } = environmentFor(service);
+
+    const { exitCode, found } = await doctor({ env });
+
+    expect([exitCode, found['request']?.status]).toEqual([0, 'warning']);
+  });
+
+  test('after a profile that is not there it does not advise to log in to it', async () => {
+    await using directory = await settingsDirectory({ profiles: { prod: {} } });
+
+    const { exitCode, stdout } = await doctor(directory, ['-p', 'prodd', '--base-url', 'http://127.0.0.1:9/v1']);
+
+    expect([exitCode, stdout]).toEqual([2, expect.stringContaining('did you mean prod?')]);
+    expect(stdout).not.toContain('auth login');
+  });
+
+  test.skipIf(process.platform !== 'linux')('a state directory in which nothing can be made is a warning', async () => {
+    const { found } = await doctor({ env: { LISTCTL_STATE_DIR: '/proc/listctl' } }, ['--local']);
+
+    expect(found['state']).toMatchObject({ status: 'warning', value: expect.stringContaining('not writable') });
+  });
+
+  test('off a terminal a long text does not move the sources of the others', async () => {
+    const { stdout } = await run([
+      'doctor',
+      '-s',
+      'a',
+      '-l',
+      'b',
+      '--base-url',
+      `nonsense-${'x'.repeat(200)}`,
+      '-o',
+      'pretty',
+    ]);
+
+    expect(stdout).toMatch(/^✓ {2}timeout {2,}120 s {2,60}the default$/m);
   });
 
   test.each([
@@ -496,7 +569,7 @@ async function secureService(certificate: { readonly key: string; readonly cert:
   const requests: string[] = [];
   const server = createServer(certificate, ({ method = '' }, response) => {
     requests.push(method);
-    response.writeHead(404, { 'content-type': 'application/json' }).end('{}');
+    response.writeHead(404, { 'content-type': 'application/json' }).end(JSON.stringify(missing.body));
   });
   const listener = await listening(server);
   return { ...listener, requests, url: listener.url.replace('http', 'https') };

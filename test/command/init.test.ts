@@ -92,6 +92,21 @@ test('an invalid address or id is prompted for again', async () => {
   expect(await converse(['init'], { ...address, ...list }, directory)).toMatchObject({ exitCode: 0 });
 });
 
+test.each([
+  { answer: 'y', saved: '/v1.0' },
+  { answer: 'n', saved: '' },
+])('offers the address with the version path that responds: $answer', async ({ answer, saved }) => {
+  await using service = await scriptedService({ status: 404, body: { error: 'no such path' } }, missing);
+  await using directory = await settingsDirectory();
+  const origin = service.url.replace('/v1.0', '');
+  const more = { [`Use ${service.url} instead?`]: answer, ...(answer === 'n' && { 'Save these settings': 'y' }) };
+
+  const { exitCode } = await converse(['init'], answersTo({ url: origin }, { ...more, 'Ask before': '' }), directory);
+
+  expect(exitCode).toBe(0);
+  expect(directory.read()).toMatchObject({ profiles: { default: { baseUrl: origin + saved } } });
+});
+
 test('the built-in service has no token to take', async () => {
   await using directory = await settingsDirectory();
   const env = { ...directory.env, LISTCTL_DATA_DIR: join(directory.path, 'data') };

@@ -1,7 +1,7 @@
 /** The checks of the program, the settings, the directories and the connection. */
 
 import { lookup } from 'node:dns/promises';
-import { accessSync, constants, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -377,11 +377,14 @@ async function checkRequest(options: ConnectionOptions): Promise<CheckResult> {
   const [site, list] = [findValid(globalFlags.site, sources), findValid(globalFlags.list, sources)];
   const known = { ...(site === undefined ? {} : { site }), ...(list === undefined ? {} : { list }) };
   const startedAtMs = clock.monotonicMs();
-  const failure = await tryService(address, open, known, { timeoutMs, signal }, service);
-  const tookMs = Math.round(clock.monotonicMs() - startedAtMs);
-  if (failure !== undefined) return failed(failure);
-  const accepted = token === undefined ? '' : ' and accepts the token';
-  return { status: 'ok', value: `the service responds in ${tookMs} ms${accepted}` };
+  const trial = await tryService(address, open, known, { timeoutMs, signal }, service);
+  if (trial.status === 'failed') return failed(trial.failure);
+  const responds = `the service responds in ${Math.round(clock.monotonicMs() - startedAtMs)} ms`;
+  if (trial.status === 'accepted') {
+    return { status: 'ok', value: `${responds}${token === undefined ? '' : ' and accepts the token'}` };
+  }
+  const hint = 'check --base-url, --site and --list: the service did not say whether it accepts the token';
+  return { status: 'warning', value: `${responds}, but with ${trial.said}`, hint };
 }
 
 /** A setting; undefined for an invalid one, which has its own finding. */
@@ -394,7 +397,7 @@ function findValid<T>(definition: Definition<T>, sources: Sources): T | undefine
   }
 }
 
-/** Checks the directory of journals; creates nothing. */
+/** Checks the directory of journals; leaves nothing. */
 export function checkStateDirectory(host: Host): CheckResult {
   const hint = 'set LISTCTL_STATE_DIR to a writable directory, for the journals of bulk runs';
   const directory = findDirectory('state', host);
@@ -409,11 +412,12 @@ export function checkStateDirectory(host: Host): CheckResult {
 /** Why a directory cannot be written, or the nearest existing one above it. */
 function accessProblem(directory: string): string | undefined {
   try {
-    accessSync(directory, constants.W_OK | constants.X_OK);
+    // Permissions alone promise too much of a file system such as /proc.
+    rmSync(mkdtempSync(join(directory, 'listctl-doctor-')), { recursive: true });
     return undefined;
   } catch (error) {
     const above = dirname(directory);
-    if (errnoCode(error) === 'ENOENT' && above !== directory) return accessProblem(above);
+    if (errnoCode(error) === 'ENOENT' && above !== directory && !existsSync(directory)) return accessProblem(above);
     return errnoReason(error);
   }
 }

@@ -37,6 +37,7 @@ export const setUpDoctor: SetUp = (command, context) => {
       1: 'the response is not that of a list service',
       2: 'a setting is missing or invalid',
       3: 'no token, or it was rejected',
+      4: 'the service has no such site or list',
     },
     exits: [6, 7],
   });
@@ -115,6 +116,7 @@ async function* runChecks(
   yield await runCheck('token', async () => {
     if (address?.kind === 'local') return skipped('the built-in service needs none');
     token = await findToken(address, sources, tokenCommandRunner(host, isJsonWanted));
+    if (token === undefined && isFailed(findings, 'profile')) return skipped('the profile of the token is unknown');
     if (token === undefined) return failed(noToken(sources.flags['--profile']));
     return checkExpiry(token, host.clock.now());
   });
@@ -124,6 +126,10 @@ async function* runChecks(
   yield await runCheck('store', () => checkStore(address, host));
 }
 
+function isFailed(findings: readonly Finding[], name: string): boolean {
+  return findings.some(({ check, status }) => check === name && status === 'failed');
+}
+
 function checkExpiry({ value, source, warning, remedy = 'get a new token' }: Token, nowMs: number): CheckResult {
   const expiry = readExpiry(value, nowMs);
   if (expiry?.isPast) return { status: 'warning', value: `expired at ${expiry.text}`, source, hint: remedy };
@@ -131,13 +137,17 @@ function checkExpiry({ value, source, warning, remedy = 'get a new token' }: Tok
   return { status: warning === undefined ? 'ok' : 'warning', value: shown, source, hint: warning };
 }
 
+/** Columns; a longer value has its source behind it. */
+const valueWidthMax = 60;
+
 /** A line with a mark for each finding, and its hints below; on a narrow terminal values and sources wrap. */
 const doctorView: View<Finding> = {
   pretty: (findings, screen) => {
     const width = screen.columns === undefined ? Number.POSITIVE_INFINITY : Math.max(screen.columns || 80, 30);
     const checkWidth = Math.max(...findings.map(({ check }) => check.length));
     const widest = (texts: readonly string[]) => Math.max(...texts.map((text) => widthAtMost(printable(text))));
-    const valueWidth = widest(findings.map(({ value }) => value));
+    // A long error would move the sources of all others to the right.
+    const valueWidth = widest(findings.map(({ value }) => value).filter((value) => value.length <= valueWidthMax));
     const sourceWidth = widest(findings.map(({ source = '' }) => source));
     const isWide = 3 + checkWidth + 2 + valueWidth + 2 + sourceWidth <= width;
     const layout = { width, checkWidth, valueWidth: isWide ? valueWidth : undefined };
