@@ -1,16 +1,16 @@
 /** Sets up a list of SharePoint by its address in the browser. Loaded only where one is given. */
 import { createClient } from '../api/client.ts';
 import { graphOperations } from '../api/graph/items.ts';
-import { graphAddress, locate, parseListAddress } from '../api/graph/places.ts';
+import { globalGraph, graphAddress, locate, parseListAddress } from '../api/graph/places.ts';
 import { defaultRetries } from '../api/outcome.ts';
 import { tokenCommandRunner } from '../cli/connect.ts';
 import { globalFlags } from '../cli/flags.ts';
-import { askSecret } from '../cli/prompts.ts';
+import { askSecret, confirm } from '../cli/prompts.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import type { ListRef } from '../core/item.ts';
 import type { ProfileValues } from '../settings/read-settings.ts';
-import { type Address, addressSetting, addressText, findValue, refuseOpenHttp } from '../settings/setting.ts';
+import { type Address, addressSetting, addressText, findValue, originOf, refuseOpenHttp } from '../settings/setting.ts';
 import { isFor, type Sources } from '../settings/sources.ts';
 import { findToken, problemWithToken, type Token } from '../settings/token.ts';
 
@@ -22,7 +22,7 @@ import { findToken, problemWithToken, type Token } from '../settings/token.ts';
  */
 export async function findList(text: string, session: Session) {
   const { host } = parseListAddress(text);
-  const address = serviceAddress(host, session);
+  const address = await serviceAddress(host, session);
   const { allowHttp } = session.settings;
   refuseOpenHttp(address, allowHttp);
   const known = await findToken(address, sourcesFor(address, session), tokenCommandRunner(session.host, false));
@@ -33,12 +33,27 @@ export async function findList(text: string, session: Session) {
   return { address, values, token: known === undefined ? token.value : undefined };
 }
 
-function serviceAddress(host: string, { settings: { sources } }: Session): Address {
-  const found = sources.flags['--base-url'] ?? graphAddress(host);
-  const address = findValue(addressSetting, { flags: { '--base-url': found }, env: {} });
-  if (address !== undefined) return address;
-  throw new Failure('usage', `${host} is not a host of SharePoint Online`, {
-    hint: 'pass --base-url with the URL of Microsoft Graph; nothing was sent',
+/**
+ * The address of Microsoft Graph for the host of a list. The token of one cloud goes to another only if the user agrees:
+ * the address of the list may come from someone else.
+ */
+async function serviceAddress(host: string, session: Session): Promise<Address> {
+  const { sources } = session.settings;
+  const typed = sources.flags['--base-url'];
+  const url = typed ?? graphAddress(host);
+  const address = findValue(addressSetting, { flags: { '--base-url': url }, env: {} });
+  if (address === undefined || url === undefined) {
+    throw new Failure('usage', `${host} is not a host of SharePoint Online`, {
+      hint: 'pass --base-url with the URL of Microsoft Graph; nothing was sent',
+    });
+  }
+  const configured = findValue(addressSetting, sources);
+  const isKnown = configured !== undefined && originOf(configured) === originOf(address);
+  if (typed !== undefined || url === globalGraph || isKnown) return address;
+  const question = `${host} is in a national cloud. Send the token to ${url}?`;
+  if (session.prompts.mayPrompt() && (await confirm(question, session))) return address;
+  throw new Failure('usage', `refusing to send the token to ${url}, a national cloud`, {
+    hint: `if this is your cloud, pass --base-url ${url}; nothing was sent`,
   });
 }
 

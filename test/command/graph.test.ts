@@ -6,7 +6,7 @@ import { main } from '../../src/main.ts';
 import { type ScriptedAnswer, type ScriptedService, scriptedGraph } from '../support/scripted-service.ts';
 import { settingsDirectory } from '../support/settings-directory.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { run, testHost } from '../support/test-host.ts';
+import { converse, run, testHost } from '../support/test-host.ts';
 
 const site = 'contoso.sharepoint.com,2c712604-1370-44e7-a1f5-426573fda80a,2d2244c3-251a-49ea-93a8-39e1c3a060fe';
 const list = '8f51b0d2-0fe7-4a2b-9c79-0c4f1a4c0b57';
@@ -300,8 +300,10 @@ describe('init with the address of a list', () => {
     await using service = await scriptedGraph(...answers);
     await using directory = await settingsDirectory();
     const env = { ...directory.env, LISTCTL_TOKEN: 'test-token' };
-    const { exitCode } = await run(['init', address, '-p', 'books', '--base-url', service.url], { env });
+    const world = { env, terminal: 120 };
+    const { exitCode, stderr } = await run(['init', address, '-p', 'books', '--base-url', service.url], world);
     expect({ exitCode, sent: service.requests.length }).toEqual({ exitCode: 0, sent: 2 });
+    expect(stderr).toMatch(/^next: listctl items list -p books --limit 5$|^next: listctl items list --limit 5$/m);
     expect(directory.read()).toMatchObject({
       profiles: { books: { service: 'graph', baseUrl: service.url, site, list } },
     });
@@ -323,6 +325,34 @@ describe('init with the address of a list', () => {
     const ended = await run(['init', address], { env: directory.env });
     expect(ended).toMatchObject({ exitCode: 3, stderr: saying('LISTCTL_TOKEN_COMMAND') });
   });
+
+  test('may be typed where the URL of the service is asked for', async () => {
+    await using directory = await settingsDirectory();
+    const host = testHost({ ...directory, terminal: 120 });
+    const running = main(['init', '-p', 'books'], host);
+    await host.answer('Service URL', 'https://contoso.sharepoint.com/sites/x\r');
+    await host.answer('is not the address of a list', '/Lists/Books\r');
+    await host.answer('Token for https://graph.microsoft.com/v1.0', '\u0003');
+    expect(await running).toBe(130);
+  });
+
+  test.each(['contoso.sharepoint.cn', 'contoso.sharepoint.us', 'contoso.sharepoint-mil.us'])(
+    'in a national cloud gets no token without a question or --base-url: %s',
+    async (host) => {
+      await using directory = await settingsDirectory();
+      const words = ['init', `https://${host}/sites/x/Lists/Books`];
+      const env = { ...directory.env, LISTCTL_TOKEN: 'test-token' };
+      const script = await run(words, { env });
+      const person = await converse(words, { [`${host} is in a national cloud`]: '' }, { env });
+      for (const { exitCode, stderr } of [script, person]) {
+        expect(exitCode).toBe(2);
+        expect(stderr).toMatch(
+          /refusing to send the token to https:\S+.*\n {2}if this is your cloud, pass --base-url https/,
+        );
+      }
+      expect(existsSync(directory.config)).toBe(false);
+    },
+  );
 
   test('a list that is not there saves nothing', async () => {
     await using service = await scriptedGraph(

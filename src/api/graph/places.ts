@@ -53,9 +53,11 @@ export function parseListAddress(text: string): {
   };
 }
 
+export const globalGraph = 'https://graph.microsoft.com/v1.0';
+
 /** The address of Microsoft Graph for each domain of SharePoint ("National cloud deployments"). */
 const clouds: Readonly<Record<string, string>> = {
-  'sharepoint.com': 'https://graph.microsoft.com/v1.0',
+  'sharepoint.com': globalGraph,
   'sharepoint.us': 'https://graph.microsoft.us/v1.0',
   'sharepoint-mil.us': 'https://dod-graph.microsoft.us/v1.0',
   'sharepoint.cn': 'https://microsoftgraph.chinacloudapi.cn/v1.0',
