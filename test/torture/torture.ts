@@ -133,9 +133,9 @@ export function sentUnsynced({ calls }: Pick<TracedRun, 'calls'>): readonly stri
   const journal = calls.filter(({ call, text }) => isJournalCall(call, text) && !/ = -1 E/.test(text));
   const isOnDisk = (key: string, before: number) =>
     journal
-      .filter(({ call, text }) => call === 'pwrite64' && text.includes(key))
+      .filter(({ call, text }) => call === 'write' && text.includes(key))
       .some(({ endedAt: writtenAt }) =>
-        journal.some(({ call, beganAt, endedAt }) => call !== 'pwrite64' && beganAt > writtenAt && endedAt < before),
+        journal.some(({ call, beganAt, endedAt }) => call !== 'write' && beganAt > writtenAt && endedAt < before),
       );
   return keysSentIn(calls)
     .filter(({ key, beganAt }) => !isOnDisk(key, beganAt))
@@ -162,7 +162,7 @@ function keysSentIn(calls: readonly TracedCall[]): readonly { readonly key: stri
 }
 
 function isJournalCall(call: string, text: string): boolean {
-  return ['pwrite64', 'fdatasync', 'fsync'].includes(call) && text.includes('.journal>');
+  return ['write', 'fdatasync', 'fsync'].includes(call) && text.includes('.journal>');
 }
 
 /** A write, a sync or a rename that failed, where the run ended as if it had not. */

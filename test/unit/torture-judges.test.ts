@@ -13,7 +13,7 @@ function called(at: number, text: string, change: Partial<TracedCall> = {}): Tra
   return { call, nth: 1, text, isInside: true, isInjected, beganAt: at, endedAt: at, ...change };
 }
 
-const intent = 'pwrite64(20</place/state/a.journal>, "[\\"I\\",1,1,0,\\"k1\\"]\\n", 20, 0) = 20';
+const intent = 'write(20</place/state/a.journal>, "[\\"I\\",1,1,0,\\"k1\\"]\\n", 20) = 20';
 const otherIntent = intent.replace('k1', 'k2');
 const sync = 'fdatasync(20</place/state/a.journal>) = 0';
 const failedIntent = `${intent.slice(0, -4)}= -1 EIO (Input/output error) (INJECTED)`;
@@ -91,7 +91,7 @@ describe('a journal that is used again', () => {
 
   test.each<[string, readonly TracedCall[]]>([
     ['fdatasync', inOrder(intent, failedSync, sync)],
-    ['pwrite64', inOrder(failedIntent, sync, otherIntent)],
+    ['write', inOrder(failedIntent, sync, otherIntent)],
   ])('is seen by its %s', (call, calls) => {
     expect(goneOn({ calls })).toEqual([`a journal whose ${call} had failed was used again`]);
   });
