@@ -44,15 +44,19 @@ function commandPage(node: CommandNode, program: ProgramNode): string {
       node.arguments.flatMap(({ name, description }) => entry(name, description)),
     ),
     ...optionSections(node.options),
-    section('EXAMPLES', examples.length === 0 ? [] : literally(examples.join('\n'))),
+    section('EXAMPLES', examples.length === 0 ? [] : literally(examples)),
     section(
       'EXIT STATUS',
       codes.flatMap(([code, meaning]) => entry(code, meaning)),
     ),
+    section('FILES', isProgram ? filesOf(program) : []),
     section('SEE ALSO', seeAlso(node, program)),
-    ...(isProgram
-      ? []
-      : [section('NOTES', ['The options that every command understands are in', reference('listctl', '1', '.')])]),
+    section(
+      'NOTES',
+      isProgram
+        ? []
+        : ['The options that every command understands, and the files, are in', reference('listctl', '1', '.')],
+    ),
   ]);
 }
 
@@ -60,9 +64,63 @@ function topicPage({ name, summary, page: text }: ProgramNode['topics'][number],
   return page([
     heading(`listctl-${name}`, '7', program),
     section('NAME', [`${escaped(`listctl-${name}`)} \\- ${escaped(summary)}`]),
-    section('DESCRIPTION', literally(text.trimEnd())),
+    // Without its title, which says what NAME says.
+    section('DESCRIPTION', formatted(text.replace(/^.+\n\n/, '').replace(filesBlock, ''))),
+    section('FILES', filesBlock.test(text) ? filesOf(program) : []),
     section('SEE ALSO', [reference('listctl', '1')]),
   ]);
+}
+
+/** Of the topic `environment`, the paragraph that lists the files. */
+const filesBlock = /^(?<intro>Files\b.*:)\n\n(?<rows>(?: .*\n)+)\n/m;
+
+function filesOf({ topics }: ProgramNode): readonly string[] {
+  const { intro = '', rows = '' } = topics.map((topic) => filesBlock.exec(topic.page)?.groups).find(Boolean) ?? {};
+  return rows === '' ? [] : [escaped(intro), ...list(rows.trimEnd().split('\n'))];
+}
+
+/**
+ * The text of a topic, for a reader of any width: paragraphs are filled, rows of a table become a list, and what begins
+ * with `$ ` stays as it is.
+ */
+function formatted(text: string): readonly string[] {
+  const blocks = text.trimEnd().split(/\n{2,}|\n(?=\S)(?<=\n .*\n)|(?<=^\S.*)\n(?= )/m);
+  const shown = blocks.flatMap((block) => {
+    const lines = block.split('\n');
+    if (!block.startsWith(' ')) return /^\w+:$/.test(block) ? [`.SS ${argument(block.slice(0, -1))}`] : filled(lines);
+    const isTyped = block.startsWith('  $ ');
+    return isTyped ? ['.PP', ...literally(lines.map((line) => line.slice(2)))] : list(lines);
+  });
+  // A heading begins a paragraph by itself.
+  return shown[0] === '.PP' ? shown.slice(1) : shown;
+}
+
+/** A paragraph. A line that ends where the next word had room ends there for the reader too. */
+function filled(lines: readonly string[]): readonly string[] {
+  return [
+    '.PP',
+    ...lines.flatMap((line, at) => {
+      const [next = ''] = lines[at + 1]?.split(' ') ?? [];
+      return next !== '' && line.length + 1 + next.length < 80 ? [escaped(line), '.br'] : [escaped(line)];
+    }),
+  ];
+}
+
+/** The rows of a table: their last column is the text, which continues on lines that are indented as far. */
+function list(lines: readonly string[]): readonly string[] {
+  const rows: { term: string; text: string }[] = [];
+  let column = Number.POSITIVE_INFINITY;
+  for (const line of lines) {
+    const row = rows.at(-1);
+    if (row !== undefined && line.search(/\S/) >= column) {
+      row.text += ` ${line.trim()}`;
+      continue;
+    }
+    const cells = line.trim().split(/ {2,}|(?<=^\d\.) /);
+    column = line.indexOf(cells[1] ?? '', line.indexOf(cells[0] ?? '') + (cells[0] ?? '').length);
+    rows.push({ term: cells.slice(0, -1).join(', '), text: cells.at(-1) ?? '' });
+  }
+  return rows.flatMap(({ term, text }) => entry(term, text));
 }
 
 /** Without a date: the same sources are the same page, whenever they are built. */
@@ -110,8 +168,25 @@ function entry(term: string, text: string): readonly string[] {
   return ['.TP', `.B ${escaped(term)}`, escaped(text)];
 }
 
-function literally(text: string): readonly string[] {
-  return ['.nf', ...text.split('\n').map(escaped), '.fi'];
+function literally(lines: readonly string[]): readonly string[] {
+  return ['.nf', ...lines.flatMap((line) => narrowed(line)).map(escaped), '.fi'];
+}
+
+/**
+ * A command as lines that fit a terminal of 80 columns, of which a page indents them by 7: its comment above it, and broken
+ * before a flag, so that it can still be pasted.
+ */
+function narrowed(line: string): readonly string[] {
+  if (line.length <= 73) return [line];
+  const [, command = line, comment] = /^(.*?) {2,}(# .*)$/.exec(line) ?? [];
+  if (comment !== undefined) {
+    const beside = `${command}  ${comment}`;
+    return beside.length <= 73 ? [beside] : [comment, ...narrowed(command)];
+  }
+  // The spaces before flags that no quotation marks surround.
+  const spaces = Array.from(line.matchAll(/'[^']*'|"[^"]*"|(?<=\S) (?=-)/g)).filter(([found]) => found === ' ');
+  const at = spaces.findLast(({ index }) => index <= 71)?.index;
+  return at === undefined ? [line] : [`${line.slice(0, at)} \\`, ...narrowed(`    ${line.slice(at + 1)}`)];
 }
 
 function page(sections: readonly string[]): string {

@@ -137,6 +137,17 @@ const otherVariables: readonly (readonly [names: string, text: string])[] = [
   ['NO_PROXY', 'hosts that are reached without the proxy'],
 ];
 
+/** As they are on Linux without any variable. */
+const fileRows: readonly (readonly [path: string, content: string])[] = [
+  ['~/.config/listctl/config.json', 'profiles'],
+  ['~/.config/listctl/credentials.json', 'stored tokens'],
+  ['~/.local/state/listctl/runs', 'journals of bulk runs'],
+  ['~/.local/state/listctl/marks', 'marks of items list --since last'],
+  ['~/.local/share/listctl/local', 'items of the built-in service'],
+  ['.listctl.json', 'site, list and output of a directory tree'],
+  ['MANIFEST.state.json', 'state of apply'],
+];
+
 /** Descriptions of variables that differ from that of the flag. */
 const variableTexts: Readonly<Record<string, string>> = {
   '--profile': 'profile to use; --profile overrides all variables',
@@ -412,6 +423,9 @@ function environmentPage(): string {
   return `Environment variables
 
 ${formatTable([...ofFlags, ...others])}
+Files, on Linux unless variables name other directories:
+
+${formatTable(fileRows)}
 Precedence, highest first:
 
   1. the flag; if it is repeated, the one nearest to the command
