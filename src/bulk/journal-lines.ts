@@ -1,7 +1,7 @@
 /** Reads the lines of a journal, and fails at the first damaged one. */
 import { fdatasync, fstatSync, ftruncateSync, readSync, statSync } from 'node:fs';
 import { errnoCode, Failure, fileFailure } from '../core/errors.ts';
-import { makePrivateDirectory } from '../core/files.ts';
+import { isSameFile, makePrivateDirectory } from '../core/files.ts';
 import { type FileIo, fileIo as plainIo } from '../core/write-file.ts';
 import {
   decodeLine,
@@ -88,7 +88,7 @@ export const fileIo: JournalIo = {
   isAt: (descriptor, path) => {
     const named = statSync(path, { bigint: true, throwIfNoEntry: false });
     const own = fstatSync(descriptor, { bigint: true });
-    return named?.ino === own.ino && named.dev === own.dev;
+    return named !== undefined && isSameFile(named, own);
   },
   truncate: ftruncateSync,
   syncData: (descriptor) =>

@@ -4,7 +4,7 @@ import { fstatSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { Session } from '../cli/session.ts';
 import { Failure, fileFailure } from '../core/errors.ts';
-import { absolutePath, makePrivateDirectory, resolveLinks } from '../core/files.ts';
+import { absolutePath, type FilePlace, isSameFile, makePrivateDirectory, resolveLinks } from '../core/files.ts';
 import type { Host } from '../core/host.ts';
 import type { ListRef } from '../core/item.ts';
 import { type Lock, refuseHardLinks, takeLock } from '../core/lock.ts';
@@ -51,10 +51,10 @@ export function refuseSameFile(
   },
   host: Host,
 ): void {
-  const seen = new Map<string, string>();
+  const seen: SeenFile[] = [];
   for (const [name, path] of named(inputs)) add(seen, name, absolutePath(path, host));
   // After the inputs, since an input may be standard input under another name.
-  for (const [identity, name] of openStreams()) seen.set(identity, name);
+  seen.push(...openStreams());
   for (const [name, { path: typed, endings }] of named(records)) {
     const path = resolveLinks(absolutePath(typed, host));
     add(seen, name, path);
@@ -73,11 +73,21 @@ function named<T>(files: Readonly<Record<string, T | undefined>>): readonly (rea
   return Object.entries(files).flatMap(([name, file]) => (file === undefined ? [] : [[name, file] as const]));
 }
 
-function add(seen: Map<string, string>, name: string, path: string, identity = identify(path)): void {
+/** A file by its place, or by a name if it does not exist yet. */
+interface SeenFile {
+  readonly name: string;
+  readonly identity: FilePlace | string;
+}
+
+function add(seen: SeenFile[], name: string, path: string, identity = identify(path)): void {
   if (identity === undefined) return;
-  const other = seen.get(identity);
-  if (other !== undefined) throw sameFile(other, name, path);
-  seen.set(identity, name);
+  const other = seen.findLast((each) => isSame(each.identity, identity));
+  if (other !== undefined) throw sameFile(other.name, name, path);
+  seen.push({ name, identity });
+}
+
+function isSame(one: SeenFile['identity'], other: SeenFile['identity']): boolean {
+  return typeof one === 'string' || typeof other === 'string' ? one === other : isSameFile(one, other);
 }
 
 function sameFile(one: string, other: string, path: string): Failure {
@@ -94,12 +104,12 @@ function refuseAmongRuns(name: string, path: string, host: Host): void {
   });
 }
 
-function openStreams(): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
+function openStreams(): readonly SeenFile[] {
+  const found: SeenFile[] = [];
   for (const [descriptor, name] of ['standard input', 'standard output', 'standard error'].entries()) {
     try {
-      const status = fstatSync(descriptor, { bigint: true });
-      if (status.isFile()) found.set(`${status.dev}:${status.ino}`, name);
+      const identity = fstatSync(descriptor, { bigint: true });
+      if (identity.isFile()) found.push({ name, identity });
     } catch {
       // It is closed.
     }
@@ -108,10 +118,10 @@ function openStreams(): ReadonlyMap<string, string> {
 }
 
 /** The identity of a file; undefined for a pipe or a device, which is never replaced. */
-function identify(path: string): string | undefined {
+function identify(path: string): SeenFile['identity'] | undefined {
   try {
     const status = statSync(path, { bigint: true });
-    return status.isFile() || status.isDirectory() ? `${status.dev}:${status.ino}` : undefined;
+    return status.isFile() || status.isDirectory() ? status : undefined;
   } catch {
     // It does not exist yet, or opening it will fail with the reason.
     return resolveLinks(path);

@@ -16,6 +16,21 @@ export function unreadable(file: string, error: unknown, prefix = ''): Failure {
   });
 }
 
+/** Where a file is, from a status with `bigint`. */
+export interface FilePlace {
+  readonly ino: bigint;
+  readonly dev: bigint;
+}
+
+/**
+ * Whether two statuses are of one file. On Windows, the `dev` of Node 22.12 to 22.16 and 24.0 to 24.1 has 64 bits for a
+ * path and 32, or none, for a descriptor (libuv#4698).
+ */
+export function isSameFile(one: FilePlace, other: FilePlace): boolean {
+  const isSameDevice = one.dev === 0n || other.dev === 0n || BigInt.asUintN(32, one.dev ^ other.dev) === 0n;
+  return one.ino === other.ino && isSameDevice;
+}
+
 /** Reads a file or a pipe to its end. Throws the error of the system, or `tooLarge`. */
 export function readAtMost(path: string, bytesMax: number): Buffer {
   const descriptor = openSync(path, 'r');
