@@ -4,7 +4,6 @@ import { keyWindowMs } from '../api/outcome.ts';
 import { parsePaceFlags, type RunLimits } from '../bulk/flags.ts';
 import { keyAgeMs, type PresentMoment } from '../bulk/keys.ts';
 import {
-  batched,
   type FailureReport,
   noSummary,
   openFailureReport,
@@ -22,12 +21,9 @@ import { parseFormFlags, showMapping } from '../cli/list-form.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { absolutePath } from '../core/files.ts';
-import type { Output } from '../core/host.ts';
-import { type JsonValue, parseJson } from '../core/json.ts';
-import { countOf, countText, listNames, quoted } from '../core/text.ts';
+import { countOf, countText, quoted } from '../core/text.ts';
 import { descriptorNamed, type OutputFile, openOutput } from '../core/write-file.ts';
-import { jsonText, jsonView } from '../output/layout.ts';
-import { planLines, planMarkdown, stepsText } from '../output/plan.ts';
+import { stepsText } from '../output/plan.ts';
 import { notAPlan } from '../output/printer.ts';
 import { nameOf } from '../rows/input.ts';
 import { executePlan, resolveHint } from './execute.ts';
@@ -44,6 +40,7 @@ import {
 import { createPlan, limitTo, type Plan, type PlanInput } from './plan.ts';
 import { checkPlanIsCurrent, looksLikePlan, type PlanFile, printPlan, readPlan } from './plan-file.ts';
 import { refreshItems } from './refresh.ts';
+import { isSeen, isShownOnTerminal, showPlan } from './show-plan.ts';
 import { checkTarget, type KnownItem, newState, type State, shorten, withItems } from './state.ts';
 
 export interface ApplyFlags extends ManifestFlags {
@@ -280,6 +277,7 @@ function checkKnown(state: State, { opened, flags }: ApplyOptions): void {
 }
 
 type ItemsRead = Pick<PlanInput, 'current' | 'others' | 'isSame'> & {
+  readonly duplicates?: Plan['duplicates'];
   /** Those of `others` that a new state begins with. */
   readonly imported?: ReadonlyMap<string, KnownItem>;
 };
@@ -300,10 +298,13 @@ async function readItems(begun: State, options: ApplyOptions, session: Session):
     throw new Failure('usage', message, { hint: 'leave out --no-refresh the first time; nothing was sent' });
   }
   if (graph === undefined) return { current: await refreshItems(state, pace, session) };
-  const { readList, uniqueItems } = await import('./graph.ts');
+  const { duplicatesText, readList, uniqueItems } = await import('./graph.ts');
   const read = await readList(manifest, state, { graph, pace, findsOthers: true }, session);
-  const { current, others, strangers } = read;
-  if (begun.serial > 0) return { current, others, isSame };
+  const { current, others, duplicates, strangers } = read;
+  if (begun.serial > 0) {
+    if (duplicates.length > 0) await session.messages.say(`warning: ${duplicatesText(duplicates)}`);
+    return { current, others, duplicates, isSame };
+  }
   const imported = uniqueItems(others, begun.key);
   if (scope.prune && strangers > 0) {
     const items = `${countOf(strangers, 'item')} of the list that ${strangers === 1 ? 'is' : 'are'} not in the manifest`;
@@ -343,7 +344,7 @@ async function saySettled({ learned }: Plan, { items }: State, { messages }: Ses
 /** @returns the plan, and the present time if keys in doubt were compared with it */
 async function planChanges(
   state: State,
-  { imported, ...read }: ItemsRead,
+  { imported, duplicates, ...read }: ItemsRead,
   options: ApplyOptions,
   session: Session,
 ): Promise<{ readonly plan: Plan & PlanFile; readonly present: (() => PresentMoment) | undefined }> {
@@ -365,101 +366,12 @@ async function planChanges(
   });
   const { lineage, serial } = state;
   const source = { target, state: { lineage, serial }, key: manifest.key, manifest: { file, sha256: manifest.sha256 } };
-  const more = { ...(targets && { targets }), ...(imported?.size && { imported: [...imported.keys()] }) };
+  const more = {
+    ...(targets && { targets }),
+    ...(imported?.size && { imported: [...imported.keys()] }),
+    ...(duplicates?.length && { duplicates }),
+  };
   return { plan: { ...plan, ...source, prune, refresh, ...more }, present };
-}
-
-/** Shows a plan that is not executed in the requested format; another one to a person who is asked about it. */
-async function showPlan(
-  plan: PlanFile,
-  state: State,
-  isNew: boolean,
-  { opened, flags, isOnlyShown, saved }: ApplyOptions,
-  session: Session,
-): Promise<void> {
-  const { host, output, messages } = session;
-  const found = plan.imported === undefined ? 'every item of the manifest is new' : importedText(plan.imported);
-  const notes = isNew ? [`No state file at ${opened.statePath}: ${found}.`] : [];
-  if (isNew && !flags.init && !isShownOnTerminal(session)) for (const note of notes) await messages.say(note);
-  if (plan.targets !== undefined) {
-    const keys = plan.targets.map((key) => jsonText(shorten(key)));
-    notes.push(`Only these keys are planned: ${listNames(keys, 10)}`);
-  }
-  // A saved plan was shown when it was made.
-  if (!isOnlyShown && saved !== undefined) return;
-  if (output.format(!isOnlyShown) === 'pretty' && !output.hasQuery) {
-    await drawPlan(plan, state, notes, host.stdout, session);
-  } else if (isOnlyShown) {
-    await printPlanFile(plan, state, notes, session);
-  } else if (plan.steps.length > 0 && !flags.yes && isSeen(session)) {
-    await drawPlan(plan, state, notes, host.stderr, session);
-  }
-}
-
-function importedText({ length }: readonly string[]): string {
-  const [have, are] = length === 1 ? ['has a key', 'is'] : ['have keys', 'are'];
-  return `${countOf(length, 'item')} of the list ${have} of the manifest, and ${are} imported`;
-}
-
-/** Whether a person can be asked, and sees the plan: on stdout, or on stderr. */
-function isSeen(session: Session): boolean {
-  return session.prompts.mayPrompt() && (isShownOnTerminal(session) || session.host.stderr.isTTY);
-}
-
-/** Whether a person reads the plan; else notes about it go to stderr. */
-function isShownOnTerminal(session: Session): boolean {
-  return session.output.format(false) === 'pretty' && session.host.stdout.isTTY;
-}
-
-async function drawPlan(
-  plan: PlanFile,
-  state: State,
-  notes: readonly string[],
-  output: Output,
-  session: Session,
-): Promise<void> {
-  const screen = output === session.host.stdout ? await session.output.screen() : await session.messages.errorScreen();
-  const place = placeOf(plan, session);
-  await writeAll(withNewlines(planLines(plan, state.items, { place, notes }, screen)), output);
-}
-
-function placeOf({ target }: PlanFile, { settings }: Session): string {
-  return `${settings.placeText(target)} at ${settings.address()}`;
-}
-
-function* withNewlines(lines: Iterable<string>): Generator<string> {
-  for (const line of lines) yield `${line}\n`;
-}
-
-async function printPlanFile(plan: PlanFile, state: State, notes: readonly string[], session: Session): Promise<void> {
-  const { output, host } = session;
-  const format = output.format(false);
-  if (format === 'none') return;
-  if (format === 'markdown' && !output.hasQuery) {
-    const head = { place: placeOf(plan, session), notes };
-    await host.stdout.write(planMarkdown(plan, state.items, head));
-    return;
-  }
-  // On a terminal it is indented, as all JSON is.
-  if (format === 'json' && !output.hasQuery && !host.stdout.isTTY) {
-    await writeAll(printPlan(plan), host.stdout);
-    return;
-  }
-  let value: JsonValue;
-  try {
-    value = parseJson([...printPlan(plan)].join(''));
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    throw new Failure('usage', `the plan is too large for this output: ${error.message}`, {
-      hint: 'pass -o json, which has no limit',
-      cause: error,
-    });
-  }
-  await output.printing(jsonView, false, async (print) => print(value));
-}
-
-async function writeAll(texts: Iterable<string>, output: Output): Promise<void> {
-  for (const piece of batched(texts)) await output.write(piece);
 }
 
 interface Deletes {

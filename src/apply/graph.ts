@@ -16,7 +16,7 @@ import { countOf, listNames, quoted } from '../core/text.ts';
 import { jsonText } from '../output/layout.ts';
 import { missingText, type ListForm as RowsForm } from '../rows/types.ts';
 import { keyText, type Manifest, type ManifestColumns } from './manifest.ts';
-import type { CurrentItem, Plan, SameField } from './plan.ts';
+import type { CurrentItem, Duplicate, Plan, SameField } from './plan.ts';
 import { refreshItems } from './refresh.ts';
 import { type KnownItem, type State, shorten } from './state.ts';
 
@@ -140,13 +140,23 @@ const fewItems = 10;
 /** A page costs the same whatever its length; this is the longest ("Get items of a list"). */
 const itemsMax = 5000;
 
+/** What the list has of the keys of a manifest and of those in doubt. */
+interface ListRead {
+  /** The managed items, by their keys. */
+  readonly current: ReadonlyMap<string, CurrentItem>;
+  /** Other items with such a key. */
+  readonly others: ReadonlyMap<string, readonly KnownItem[]>;
+  /** The keys that several items have, if all pages were read. */
+  readonly duplicates: readonly Duplicate[];
+  /** The number of items with no such key. */
+  readonly strangers: number;
+}
+
 /**
  * Reads the managed items, and those that have a key of the manifest: page by page, or one by one if they are few. An item
  * that is on no page is read by itself before it counts as missing.
  *
  * @param options.findsOthers looks for items that are not managed
- * @returns by their keys, the managed items, and others: those of the manifest, and those in doubt; and the number of items
- *   with no such key
  * @throws {Failure} as `Client.send`
  * @throws {Stopped}
  */
@@ -155,11 +165,7 @@ export async function readList(
   state: State,
   { graph, pace, findsOthers }: { readonly graph: GraphList; readonly pace: RunLimits; readonly findsOthers: boolean },
   session: Session,
-): Promise<{
-  readonly current: ReadonlyMap<string, CurrentItem>;
-  readonly others: ReadonlyMap<string, readonly KnownItem[]>;
-  readonly strangers: number;
-}> {
+): Promise<ListRead> {
   const fields = new ManagedFields(manifest, state, graph);
   const readSingly = async (items: State['items']) => {
     const current = await refreshItems({ ...state, items }, pace, session);
@@ -170,7 +176,7 @@ export async function readList(
   if (known.size <= fewItems && !(mayCreate && findsOthers)) {
     const current = await readSingly(known);
     const isGone = manifest.items.some(({ key }) => current.get(key)?.kind === 'gone');
-    if (!isGone || !findsOthers) return { current, others: new Map(), strangers: 0 };
+    if (!isGone || !findsOthers) return { current, others: new Map(), duplicates: [], strangers: 0 };
   }
   const read = await readWhole(fields, state, session);
   const rest = [...known].filter(([key]) => fields.isPartial || !read.current.has(key));
@@ -202,14 +208,21 @@ async function readPages(fields: ManagedFields, pageMax: number, state: State, s
   const current = new Map<string, CurrentItem>();
   const [others, alike] = [new Map<string, KnownItem[]>(), new Map<string, KnownItem[]>()];
   const owners = new Map([...state.items].flatMap(([key, { id }]) => (id === undefined ? [] : [[id, key] as const])));
+  const [firstIds, duplicates] = [new Map<string, string>(), new Map<string, Set<string>>()];
+  const noteKey = (key: string, id: string) => {
+    const first = firstIds.get(key);
+    if (first === undefined) firstIds.set(key, id);
+    else if (first !== id) duplicates.set(key, (duplicates.get(key) ?? new Set([first])).add(id));
+  };
   const take = (item: Item) => {
     const written = { fields: fields.of(item.fields), etag: strongTag(item.etag) };
+    const exact = fields.keyOf(written.fields);
+    if (exact !== undefined) noteKey(exact, item.id);
     const owner = owners.get(item.id);
     if (owner !== undefined) {
       current.set(owner, { kind: 'there', ...written });
       return;
     }
-    const exact = fields.keyOf(written.fields);
     const key = exact ?? fields.keyLike(written.fields);
     if (key === undefined) {
       strangers += 1;
@@ -236,7 +249,8 @@ async function readPages(fields: ManagedFields, pageMax: number, state: State, s
     if (others.has(key)) strangers += items.length;
     else others.set(key, items);
   }
-  return { current, others, strangers };
+  const several = [...duplicates].map(([key, ids]): Duplicate => ({ key, ids: [...ids] }));
+  return { current, others, duplicates: several, strangers };
 }
 
 /** The fields that a manifest and its state have, and the keys. */
@@ -324,16 +338,26 @@ export function uniqueItems(
   keyField: string,
 ): Map<string, KnownItem> {
   const items = new Map<string, KnownItem>();
-  const twice: string[] = [];
+  const twice: Duplicate[] = [];
   for (const [key, [item, ...more]] of found) {
     if (item === undefined) continue;
-    if (more.length > 0) twice.push(`${jsonText(shorten(key))} (${[item, ...more].map(({ id }) => id).join(', ')})`);
+    if (more.length > 0) twice.push({ key, ids: [item, ...more].map(({ id }) => id) });
     items.set(key, item);
   }
   if (twice.length === 0) return items;
-  const keys = twice.length === 1 ? 'a key' : countOf(twice.length, 'key');
-  const have = twice.length === 1 ? 'belongs' : 'belong';
-  throw new Failure('usage', `${keys} of the manifest ${have} to several items of the list: ${listNames(twice, 10)}`, {
+  throw new Failure('usage', duplicatesText(twice), {
     hint: `delete all but one of them, or change their ${keyField}; nothing was sent`,
   });
+}
+
+/** `2 keys of the manifest belong to several items of the list: "a" (1, 2), "b" (3, 4)` */
+export function duplicatesText(duplicates: readonly Duplicate[]): string {
+  const keys = duplicates.length === 1 ? 'a key' : countOf(duplicates.length, 'key');
+  const belong = duplicates.length === 1 ? 'belongs' : 'belong';
+  const named = listNames(duplicates.map(duplicateText), 10);
+  return `${keys} of the manifest ${belong} to several items of the list: ${named}`;
+}
+
+function duplicateText({ key, ids }: Duplicate): string {
+  return `${jsonText(shorten(key))} (${listNames(ids, 10)})`;
 }

@@ -14,7 +14,7 @@ import {
 } from '../core/json-scan.ts';
 import { listNames } from '../core/text.ts';
 import { jsonText } from '../output/layout.ts';
-import type { Conflict, Plan, PlanCounts } from './plan.ts';
+import type { Conflict, Duplicate, Plan, PlanCounts } from './plan.ts';
 import {
   type CreateInDoubt,
   type CreateStep,
@@ -48,7 +48,7 @@ export function looksLikePlan(start: string): boolean {
 /** Prints a plan, a line for each step. */
 export function* printPlan(plan: PlanFile): Generator<string> {
   const { target, state, key, manifest, prune, refresh, targets } = plan;
-  const { counts, steps, conflicts, inDoubt, orphaned, imported } = plan;
+  const { counts, steps, conflicts, inDoubt, orphaned, imported, duplicates } = plan;
   const { origin, site, list } = target;
   const { lineage, serial } = state;
   const { file, sha256 } = manifest;
@@ -57,6 +57,7 @@ export function* printPlan(plan: PlanFile): Generator<string> {
     ...{ seed: { file, sha256 }, prune, refresh, targets, counts: { ...counts } },
     conflicts: conflicts.map(({ key, id, action, found = null }) => ({ key, id, action, found })),
     ...{ inDoubt, orphaned, imported },
+    duplicates: duplicates?.map(({ key, ids }) => ({ key, ids })),
   });
   yield `${printJson(head).slice(0, -1)},"steps":[`;
   yield* printLines(steps, (step) => printJson(stepObject(step)));
@@ -89,7 +90,7 @@ const countNames = [
 
 const memberNames = [
   ...['listctl', 'version', 'target', 'state', 'key', 'seed', 'prune', 'refresh', 'targets'],
-  ...['counts', 'conflicts', 'inDoubt', 'orphaned', 'imported', 'steps'],
+  ...['counts', 'conflicts', 'inDoubt', 'orphaned', 'imported', 'duplicates', 'steps'],
 ];
 
 /** @throws {Failure} local-file, if it is damaged or was written by a newer listctl */
@@ -135,6 +136,7 @@ function parsePlan(text: string, path: string): PlanFile {
     inDoubt: readKeys(text, read.extent('inDoubt')),
     orphaned: readKeys(text, read.extent('orphaned')),
     ...(read.has('imported') && { imported: readKeys(text, read.extent('imported')) }),
+    ...(read.has('duplicates') && { duplicates: readDuplicates(text, read.extent('duplicates')) }),
   };
   return { ...plan, counts: readCounts(text, read.extent('counts'), plan.steps) };
 }
@@ -212,6 +214,15 @@ function readConflicts(text: string, { start }: Extent): readonly Conflict[] {
     conflicts.push({ key: read.text('key'), id: read.id('id', 'item'), action, found: read.value('found') });
   });
   return conflicts;
+}
+
+function readDuplicates(text: string, { start }: Extent): readonly Duplicate[] {
+  const duplicates: Duplicate[] = [];
+  eachElement(text, start, (extent) => {
+    const read = new JsonMembers(text, extent.start, ['key', 'ids']);
+    duplicates.push({ key: read.text('key'), ids: readKeys(text, read.extent('ids')) });
+  });
+  return duplicates;
 }
 
 /** Reads the counts; those that the confirmation prompt shows must match the steps. */

@@ -53,6 +53,12 @@ export interface Conflict {
   readonly found: JsonValue | undefined;
 }
 
+/** A key that several items of the list have. */
+export interface Duplicate {
+  readonly key: string;
+  readonly ids: readonly string[];
+}
+
 export interface Plan {
   readonly steps: readonly Step[];
   readonly conflicts: readonly Conflict[];
@@ -62,6 +68,8 @@ export interface Plan {
   readonly orphaned: readonly string[];
   /** Keys whose items were found in the list, and are in the new state because of that; undefined with a state. */
   readonly imported?: readonly string[] | undefined;
+  /** Keys that several items of the list have, if it was read; undefined for none. */
+  readonly duplicates?: readonly Duplicate[] | undefined;
   /** Changes of the state that follow from reading items, by key; undefined for an item to forget. */
   readonly learned: ReadonlyMap<string, StateItem | undefined>;
 }
@@ -290,4 +298,40 @@ export function holds(fields: Fields, named: Fields, isSame = isSameJson): boole
 
 function etagOf({ etag }: Pick<KnownItem, 'etag'>): { readonly etag?: string } {
   return etag === undefined ? {} : { etag };
+}
+
+/** A key that may have been renamed in the manifest: an item without it, and one to create with the same other fields. */
+export interface RenamedKey {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Finds keys that may have been renamed: with other fields, which are those of one such item and one such create alone. */
+export function findRenamedKeys(
+  { steps, orphaned }: Pick<Plan, 'steps' | 'orphaned'>,
+  { items, key: keyField }: Pick<State, 'items' | 'key'>,
+): readonly RenamedKey[] {
+  const creates = steps.filter(({ action, why }) => action === 'create' && why === undefined);
+  const deletes = steps.filter(({ action }) => action === 'delete').map(({ key }) => key);
+  if (creates.length === 0 || orphaned.length + deletes.length === 0) return [];
+  const others = (fields: Fields | undefined = {}) =>
+    payloadHash(undefined, objectFrom(Object.entries(fields).filter(([name]) => name !== keyField)));
+  const none = others();
+  const from = keysBy([...orphaned, ...deletes].map((key) => [others(items.get(key)?.fields), key]));
+  const to = keysBy(creates.map(({ key, fields }) => [others(fields), key]));
+  return [...from].flatMap(([hash, [key, ...more]]) => {
+    const [created, ...rest] = to.get(hash) ?? [];
+    const isOnly = hash !== none && more.length + rest.length === 0;
+    return isOnly && key !== undefined && created !== undefined ? [{ from: key, to: created }] : [];
+  });
+}
+
+function keysBy(entries: readonly (readonly [hash: string, key: string])[]): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
+  for (const [hash, key] of entries) {
+    const keys = found.get(hash);
+    if (keys === undefined) found.set(hash, [key]);
+    else keys.push(key);
+  }
+  return found;
 }

@@ -3,7 +3,7 @@ import type { Conflict, Plan, PlanCounts } from '../apply/plan.ts';
 import type { State, Step } from '../apply/state.ts';
 import { ownField } from '../core/item.ts';
 import type { JsonValue } from '../core/json.ts';
-import { countOf, countText, isAtMost, printable, widthAtMost } from '../core/text.ts';
+import { countOf, countText, isAtMost, listNames, printable, widthAtMost } from '../core/text.ts';
 import { jsonText } from './layout.ts';
 import { plainStyle, type Screen, type Style } from './view.ts';
 import { type Part, splitWords, truncateBoth, truncateMiddle, wrap } from './wrap.ts';
@@ -179,8 +179,9 @@ export function* planLines(
 }
 
 function changeCount(plan: Omit<Plan, 'learned'>): number {
-  const { steps, conflicts, inDoubt, orphaned } = plan;
-  return steps.length + conflicts.length + inDoubt.length + orphaned.length + unchangedImports(plan).length;
+  const { steps, conflicts, duplicates = [], inDoubt, orphaned } = plan;
+  const lists = [steps, conflicts, duplicates, inDoubt, orphaned, unchangedImports(plan)];
+  return lists.reduce((count, { length }) => count + length, 0);
 }
 
 /** Keys of items that are imported, and need no step. */
@@ -191,13 +192,17 @@ function unchangedImports({ imported = [], steps }: Omit<Plan, 'learned'>): read
 
 /** The lines of each step, and of each key that has none; the first one begins with a sign, the others with a blank. */
 function* changes(plan: Omit<Plan, 'learned'>, items: State['items'], screen: Screen): Generator<readonly string[]> {
-  const { steps, conflicts, inDoubt, orphaned, imported } = plan;
+  const { steps, conflicts, duplicates = [], inDoubt, orphaned, imported } = plan;
   const isImported = new Set(imported);
   for (const step of steps) yield stepLines(step, screen, isImported.has(step.key));
   for (const key of unchangedImports(plan)) {
     yield headLines({ sign: '=', key, id: items.get(key)?.id, reason: importReason }, screen);
   }
   for (const conflict of conflicts) yield conflictLines(conflict, screen);
+  for (const { key, ids } of duplicates) {
+    const reason = `several items have this key: ids ${listNames(ids.map(idText), 10)}`;
+    yield headLines({ sign: '!', key, reason, paint: screen.style.yellow }, screen);
+  }
   for (const key of inDoubt)
     yield headLines({ sign: '?', key, reason: 'in doubt: skipped', paint: screen.style.yellow }, screen);
   for (const key of orphaned) {
@@ -249,12 +254,13 @@ export function stepsText(counts: Pick<PlanCounts, Step['action']>, place: strin
 }
 
 /** `Plan: 3 to create, 94 unchanged`, or `No changes: 100 items match the manifest.` Zeros are omitted. */
-function summaryParts({ counts, steps, imported = [] }: Omit<Plan, 'learned'>, style: Style): Part[] {
+function summaryParts({ counts, steps, imported = [], duplicates = [] }: Omit<Plan, 'learned'>, style: Style): Part[] {
   const { create, update, unchanged, drifted, gone, inDoubt, conflict, orphaned } = counts;
   const untouched = [
     formatCount(imported.length, 'to import'),
     formatCount(inDoubt, 'in doubt', style.yellow),
     formatCount(conflict, 'in conflict', style.yellow),
+    formatCount(duplicates.length, duplicates.length === 1 ? 'duplicate key' : 'duplicate keys', style.yellow),
     formatCount(orphaned, 'no longer in the manifest'),
   ];
   if (create + update + counts.delete === 0) {

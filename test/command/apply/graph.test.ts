@@ -403,6 +403,54 @@ test('with a state, an item of the list is not created a second time', async ({ 
   expect(world.writes()).toHaveLength(2);
 });
 
+describe('with a state, a key that several items of the list have', () => {
+  const named = '"t2" (2, 12), "t3" (3, 13, 14)';
+
+  /** Two jobs created the same items at once: this one has the state of the first. */
+  const raced = async (world: GraphWorld) => {
+    world.file('books.yaml', manifestOf(...titles(11)));
+    await world.run('apply', 'books.yaml', '--init', '--yes', '--concurrency', '1');
+    for (const Title of ['t2', 't3', 't3', 'other', 'other']) await world.add({ Title });
+    world.requests.length = 0;
+  };
+
+  test('is in the plan, and is no change', async ({ world }) => {
+    await raced(world);
+    const { exitCode, stdout, stderr } = await world.run('plan', 'books.yaml', '--detailed-exitcode');
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('! key "t2", several items have this key: ids 2, 12\n');
+    expect(stdout).toContain('! key "t3", several items have this key: ids 3, 13, 14\n');
+    expect(stdout).toContain('No changes: 11 items match the manifest; 2 duplicate keys.');
+    expect(stderr).toBe(`warning: 2 keys of the manifest belong to several items of the list: ${named}\n`);
+  });
+
+  test('is in the plan as JSON, and in one that is saved', async ({ world }) => {
+    await raced(world);
+    const { stdout } = await world.run('plan', 'books.yaml', '-o', 'json');
+    await world.run('plan', 'books.yaml', '--out', 'plan.json');
+    const shown = await world.run('plan', 'plan.json', '-o', 'json');
+    expect(JSON.parse(stdout).duplicates).toEqual([
+      { key: 't2', ids: ['2', '12'] },
+      { key: 't3', ids: ['3', '13', '14'] },
+    ]);
+    expect(shown).toMatchObject({ exitCode: 0, stdout });
+  });
+
+  test('is named by an apply that shows no plan', async ({ world }) => {
+    await raced(world);
+    const { exitCode, stderr } = await world.run('apply', 'books.yaml', '--yes', '-o', 'none');
+    expect([exitCode, world.writes()]).toEqual([0, []]);
+    expect(stderr).toContain(named);
+  });
+
+  test('is looked for among the keys of --target alone', async ({ world }) => {
+    await raced(world);
+    world.file('books.yaml', manifestOf(...titles(11), 'Title: new'));
+    const words = ['plan', 'books.yaml', '--target', 't2', '--target', 'new', '-o', 'json'];
+    expect(JSON.parse((await world.run(...words)).stdout).duplicates).toEqual([{ key: 't2', ids: ['2', '12'] }]);
+  });
+});
+
 describe('a key that differs from that of an item in case or outer blanks alone', () => {
   const withKeys = (...keys: readonly string[]) =>
     `key: Code\nitems:\n${keys.map((key) => `  - {Code: "${key}", Title: Dune}\n`).join('')}`;

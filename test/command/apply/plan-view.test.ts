@@ -2,6 +2,43 @@
 import { describe, expect } from 'vitest';
 import { a, b, test } from './fixtures.ts';
 
+describe('a key that was changed in the manifest', () => {
+  const renamed = { ...b, Title: 'new b' };
+
+  test.for([
+    ['a plan', ['--dry-run'], true],
+    ['a plan with --prune', ['--dry-run', '--prune'], true],
+    ['a plan as YAML', ['--dry-run', '-o', 'yaml'], true],
+    ['an apply that was not confirmed', [], true],
+    ['an apply that is confirmed', ['--yes'], false],
+  ] as const)('%s says how to keep its item', async ([, words, isSaid], { world }) => {
+    await world.begin(a, b);
+    world.manifest(a, renamed);
+
+    const { stderr } = await world.apply(...words);
+
+    const said = `if "b" was renamed to "new b", keep its item with: listctl state move manifest.yaml b 'new b'\n`;
+    expect(stderr.includes(said)).toBe(isSaid);
+  });
+
+  test('is not guessed', async ({ world }) => {
+    await world.begin(a, b, { Title: 'c', Note: 'same' }, { Title: 'd', Note: 'same' }, { Title: 'e' });
+    world.manifest({ ...a, Title: 'f', Note: 'other' }, { Title: 'g', Note: 'same' }, { Title: 'h' });
+
+    expect((await world.apply('--dry-run')).stderr).toBe('');
+  });
+
+  test('has its item with the command', async ({ service, world }) => {
+    await world.begin(a, b);
+    world.manifest(a, renamed);
+
+    await world.state('move', 'b', 'new b');
+    const { exitCode } = await world.apply('--yes', '-o', 'none');
+
+    expect([exitCode, service.writes().at(-1)]).toEqual([0, 'PATCH 2']);
+  });
+});
+
 describe('--dry-run', () => {
   test('shows the plan, and sends, asks and keeps nothing', async ({ changed }) => {
     const { world, service, writesSince } = changed;
