@@ -1,5 +1,5 @@
 /** Shell completion: the scripts, and `listctl __complete`, which they call at each TAB. */
-import { readdirSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import type { Argument, Command, Option } from 'commander';
 import { addHelpNotes, type NewProgram, type SetUp } from '../cli/command.ts';
 import { type GlobalFlag, globalFlags, OptionalValueOption } from '../cli/flags.ts';
@@ -158,7 +158,7 @@ export function setUpComplete(newProgram: NewProgram): SetUp {
         const [, current = '', ...typed] = words;
         const word = current.replace(/^current=/, '');
         const place = await parseWords(typed, newProgram(['--help']));
-        const { candidates, files } = await complete(place, word, newProgram, host);
+        const { candidates, files } = await complete({ ...place, typed }, word, newProgram, host);
         const lines = candidates
           .filter(({ value }) => value.startsWith(word) && isSafe.test(value))
           .map(({ value, description = '' }) => `${value}\t${printable(description)}\n`);
@@ -180,8 +180,12 @@ interface Completion {
   readonly files?: ':files' | ':files=' | undefined;
 }
 
+interface Place extends ParsedWords {
+  readonly typed: readonly string[];
+}
+
 /** @param newProgram for `help`, whose arguments are commands */
-async function complete(place: ParsedWords, word: string, newProgram: NewProgram, host: Host): Promise<Completion> {
+async function complete(place: Place, word: string, newProgram: NewProgram, host: Host): Promise<Completion> {
   const { command, option, positionals, isAfterDashes } = place;
   if (option !== undefined && (option.required || !word.startsWith('-')))
     return optionValues(option, word, command, host);
@@ -191,7 +195,7 @@ async function complete(place: ParsedWords, word: string, newProgram: NewProgram
   if (command.name() === 'help') return { candidates: await helpTopics(positionals, newProgram) };
   const last = command.registeredArguments.at(-1);
   const argument = command.registeredArguments[positionals.length] ?? (last?.variadic ? last : undefined);
-  return argument === undefined ? { candidates: [] } : argumentValues(argument, command, host);
+  return argument === undefined ? { candidates: [] } : argumentValues(argument, place, host);
 }
 
 function completeFlag(word: string, command: Command, host: Host): Completion {
@@ -227,8 +231,12 @@ function optionValues(
   return { candidates: [], files: /[<[]=?(file|dir)[>\]]$/.test(flags) ? ':files' : undefined };
 }
 
-async function argumentValues(argument: Argument, command: Command, host: Host): Promise<Completion> {
+async function argumentValues(argument: Argument, place: Place, host: Host): Promise<Completion> {
+  const { command } = place;
   switch (argument.name()) {
+    case 'key':
+    case 'old':
+      return { candidates: await stateKeys(place, host) };
     case 'run':
       // Or the path of a journal.
       return { candidates: runs(host), files: ':files' };
@@ -280,6 +288,29 @@ function runs(host: Host): readonly Candidate[] {
   const sorted = ids.sort().reverse();
   const last = sorted.length === 0 ? [] : [{ value: 'last', description: 'the newest run' }];
   return [...last, ...withoutDescription(sorted)];
+}
+
+/** A larger state would take longer to read than a person waits. */
+const stateBytesMax = 10_000_000;
+
+/** The keys in the state of the manifest that was typed. */
+async function stateKeys({ positionals: [manifest], typed }: Place, host: Host): Promise<readonly Candidate[]> {
+  if (manifest === undefined) return [];
+  const at = typed.findIndex((word) => /^--state(=|$)/.test(word));
+  const state = typed[at] === '--state' ? typed[at + 1] : typed[at]?.slice('--state='.length);
+  const [{ statePathOf }, { readState }] = await Promise.all([
+    import('../apply/open.ts'),
+    import('../apply/state-file.ts'),
+  ]);
+  try {
+    const path = statePathOf(manifest, state === undefined ? {} : { state }, host);
+    const size = attempt(() => statSync(path).size) ?? 0;
+    const { items = new Map() } = (size <= stateBytesMax && readState(path)) || {};
+    return [...items].map(([value, { id = 'in doubt' }]) => ({ value, description: id }));
+  } catch (error) {
+    if (error instanceof Failure) return [];
+    throw error;
+  }
 }
 
 function subcommands(command: Command): readonly Candidate[] {

@@ -110,6 +110,22 @@ describe('values', () => {
     expect(await offered('runs show', 'ci/', env)).toEqual([':files']);
   });
 
+  test.each(['state show', 'state forget', 'state move'])('after "%s m.yaml" the keys of its state', async (verb) => {
+    await using directory = await temporaryDirectory();
+    const manifest = join(directory.path, 'm.yaml');
+    writeFileSync(manifest, 'key: Title\nitems: [{Title: one}, {Title: two}, {Title: three}]\n');
+    const env = { HOME: directory.path, LISTCTL_SITE: 'home', LISTCTL_LIST: 'tasks', LISTCTL_BASE_URL: 'local:' };
+    for (const more of [[], ['--state', `${manifest}.other`]]) {
+      expect(await run(['apply', manifest, '--init', '--yes', ...more], { env })).toMatchObject({ exitCode: 0 });
+    }
+    await run(['state', 'forget', manifest, 'two', '--state', `${manifest}.other`], { env });
+
+    expect(await offered(`${verb} ${manifest}`, 't', env)).toEqual(['two', 'three']);
+    expect(await offered(`${verb} ${manifest} --state=${manifest}.other`, 't', env)).toEqual(['three']);
+    expect(await offered(`${verb} --state ${manifest}.other ${manifest}`, 't', env)).toEqual(['three']);
+    expect(await offered(`${verb} ${manifest}.other`, 't', env)).toEqual([]);
+  });
+
   test('a profile whose name would be more than a word to a shell is not offered', async () => {
     await using directory = await temporaryDirectory();
     const names = ['a$(id)', 'a;b', 'a b', 'a\u001b[2J', 'a\nb', 'a`b`', "a'b", 'a\u202eb', 'a@b'];
