@@ -58,6 +58,7 @@ import {
   refuseSameFile,
   runOrigin,
 } from './record.ts';
+import { findOvertaken, type RepeatedIds, repeatedNotice, watchRepeated } from './repeated-ids.ts';
 import {
   askToOverlap,
   decideResume,
@@ -72,7 +73,7 @@ import {
 } from './resume.ts';
 import { findUndo, hasBegun, isUndone } from './runs.ts';
 import { nextSteps, resumeCommand, sendRows } from './send.ts';
-import { newCounts, skipDoubts, tasksOf } from './tasks.ts';
+import { newCounts, skipRows, tasksOf } from './tasks.ts';
 
 /** The most requests of a dry run in text; JSON has all. */
 const shownMax = 10;
@@ -80,7 +81,7 @@ const shownMax = 10;
 async function showDryRun(run: FileRun, session: Session): Promise<void> {
   const { check } = run;
   const isText = session.output.format(true) === 'pretty';
-  const good = check.ofShard - check.badOfShard;
+  const good = check.ofShard - check.badOfShard - repeatedOnce(run).size;
   let shown = 0;
   await session.output.printing(requestView, true, async (print) => {
     for await (const request of requestsOf(run, session)) {
@@ -103,7 +104,7 @@ async function* requestsOf(run: FileRun, session: Session): AsyncGenerator<Plann
   const given = new IdSet();
   for await (const block of file.blocks()) {
     for (const row of block) {
-      if (row.problem !== undefined) continue;
+      if (row.problem !== undefined || repeatedOnce(run).has(row.number)) continue;
       const { request } = toOperation(items, row, action, list, keyOf?.(row) ?? unknownKey, given);
       const { method, path, headers, body } = request;
       const shown = typeof body === 'string' ? { body: parseJson(body) } : {};
@@ -138,6 +139,15 @@ interface FileRun {
   readonly hasOwnKeys: boolean;
   readonly rejects: OutputFile | undefined;
   readonly report: FailureReport;
+  /** Undefined if no id is repeated. */
+  readonly repeated: RepeatedIds | undefined;
+}
+
+const none: ReadonlySet<number> = new Set();
+
+/** The rows that are not sent, since an earlier row has the same item. */
+function repeatedOnce({ command, repeated }: FileRun): ReadonlySet<number> {
+  return command.action === 'update' ? none : (repeated?.rows ?? none);
 }
 
 /**
@@ -184,16 +194,19 @@ async function runInput(
     const file = await openRows(input, { ...options, action, common, readOnly, form });
     const keyOf = keyOfRows(file, options, session);
     const own = await ownKeysIn(distinctRows(file, keyOf, options), options);
-    const check = await checkFile(own.file, options.skipInvalid, outputs.report, session);
+    const watched = watchRepeated(own.file);
+    const check = await checkFile(watched.file, options.skipInvalid, outputs.report, session);
+    const repeated = await watched.find();
+    if (repeated !== undefined) await session.messages.say(`listctl: ${repeatedNotice(repeated, action)}`);
     const facts = inputOf(file, check, { command, options }, keyField, session);
     const hasOwnKeys = own.isFound();
-    const run = { command, options, file, check, input: facts, keyOf, hasOwnKeys, ...outputs };
+    const run = { command, options, file, check, input: facts, keyOf, hasOwnKeys, repeated, ...outputs };
     // Reads are recorded only on request, since they can be repeated.
     const isAsked = options.journal !== undefined || options.resume;
     const isRecorded = options.hasJournal && (isAsked || (action !== 'get' && check.rows > 0));
     if (!options.hasJournal && !command.isDryRun && action !== 'get') await session.messages.say(noRecordNotice);
     if (command.isDryRun) {
-      checkMaxDelete(check.ofShard, options.maxDelete);
+      checkMaxDelete(check.ofShard - repeatedOnce(run).size, options.maxDelete);
       if (form !== undefined) await showMapping(form, options, session);
       await showDryRun(run, session);
     } else if (isRecorded) await withRecord(run, session, (record) => runFile(run, record, session));
@@ -266,7 +279,7 @@ async function keyedItems({ input: { keyField }, hasOwnKeys, options: { keysFrom
 
 function distinctRows(file: RowsFile, keyOf: FileRun['keyOf'], { keysFrom, keepBefore }: BulkOptions): RowsFile {
   // The second write of an item would keep what the first one wrote.
-  if (keepBefore) return refuseRepeated(file, ({ id }) => id, sameItem);
+  if (keepBefore && file.options.action === 'update') return refuseRepeated(file, ({ id }) => id, sameItem);
   return keyOf && keysFrom ? refuseDuplicateKeys(file, keysFrom, keyOf) : file;
 }
 
@@ -399,7 +412,8 @@ async function runFile(run: FileRun, record: RunRecord | undefined, session: Ses
     });
   }
   const counts = decision.kind === 'resume' ? decision.before.counts : undefined;
-  checkMaxDelete(check.ofShard - (counts === undefined ? 0 : counts.done + counts.skipped), run.options.maxDelete);
+  const settled = counts === undefined ? repeatedOnce(run).size : counts.done + counts.skipped;
+  checkMaxDelete(check.ofShard - settled, run.options.maxDelete);
   await warnOfExpiry(session);
   // The items of an earlier run with the same keys may be reported as created.
   const isRepeat = decision.kind === 'new' && (run.options.restart || record?.before !== undefined);
@@ -431,9 +445,10 @@ async function confirmResume(
   throw refusal;
 }
 
-async function confirmDelete({ check, command, file }: FileRun, session: Session): Promise<void> {
+async function confirmDelete(run: FileRun, session: Session): Promise<void> {
+  const { check, command, file } = run;
   const place = session.settings.placeText(session.settings.list());
-  const count = countOf(check.ofShard, 'item');
+  const count = countOf(check.ofShard - repeatedOnce(run).size, 'item');
   const from = nameOf(file.input.name);
   const question = `Delete the ${count} in ${from} from ${place} on ${session.settings.target()}?`;
   if (await session.prompts.confirm(question)) return;
@@ -483,6 +498,18 @@ async function earlierForm({ settings, service }: Session) {
   return (fields: Fields, names: readonly string[]) => earlierValues(fields, names, columns);
 }
 
+/** What a plan does about repeated ids. */
+async function repeatsOf(run: FileRun, before: Replay | undefined) {
+  const { repeated, file, command } = run;
+  const skipped = repeatedOnce(run);
+  if (repeated === undefined || command.action !== 'update') return { skipped };
+  return {
+    skipped,
+    overtakenBy: before && (await findOvertaken(file, repeated, before)),
+    itemOf: (row: Row | BadRow) => ('id' in row ? row.id : undefined),
+  };
+}
+
 async function planOf(
   run: FileRun,
   decision: ResumeDecision,
@@ -503,6 +530,7 @@ async function planOf(
   // A resumed run keeps what it kept before.
   const keeps = before === undefined ? options.keepBefore : before.header.keepsBefore === true;
   const valuesOf = keeps && action === 'update' ? await earlierForm(session) : undefined;
+  const repeats = await repeatsOf(run, before);
   let earlier: EarlierFile | undefined;
   return {
     ...{ action, done: pastTense[action], counts, summary, report },
@@ -510,13 +538,14 @@ async function planOf(
     prints: action === 'get' ? 'items' : 'results',
     openRecord: () => {
       const recorded = openRunRecord(run, decision, record, session);
-      const skips = before !== undefined && recorded !== undefined && inDoubt === 'skip';
-      if (skips) skipDoubts(before, recorded.journal, counts);
+      const doubts = before !== undefined && recorded !== undefined && inDoubt === 'skip' ? before.doubts() : [];
+      skipRows([...doubts, ...repeats.skipped], before, recorded?.journal, counts);
       earlier = recorded?.earlier;
       return recorded;
     },
     nextSeq: before?.nextSeq ?? 1,
-    tasks: tasksOf(file, { before, inDoubt, present, isProvable: promise !== 'none' }),
+    tasks: tasksOf(file, { before, inDoubt, present, isProvable: promise !== 'none', ...repeats }),
+    itemOf: repeats.itemOf,
     createSender: (client) =>
       earlier !== undefined && (action === 'update' || action === 'delete')
         ? createKeepingSender({ action, list: list(), client, ignoreMissing, earlier, valuesOf })

@@ -150,9 +150,10 @@ export class Ledger<R extends NumberedRow, T> {
     return this.commit.isIdle && this.results.isIdle;
   }
 
+  /** Takes a row to send; its intent is recorded by `intend`. */
   open(task: SendTask<R>): Entry<R, T> {
     const { row, sent, was } = task;
-    const entry: Entry<R, T> = {
+    return {
       task,
       hash: this.#sender.hashOf(row),
       key: sent === undefined ? this.#sender.newKey(row) : sent.key,
@@ -165,8 +166,6 @@ export class Ledger<R extends NumberedRow, T> {
       result: undefined,
       state: was,
     };
-    this.intend(entry);
-    return entry;
   }
 
   intend(entry: Entry<R, T>): void {
@@ -189,7 +188,7 @@ export class Ledger<R extends NumberedRow, T> {
   }
 
   recordLeft(row: R): void {
-    this.results.next().value = { status: 'left', row };
+    this.results.next().value = { status: 'left', row, reason: stopped };
   }
 
   done(entry: Entry<R, T>, value: T, tookMs: number): void {
@@ -225,17 +224,17 @@ export class Ledger<R extends NumberedRow, T> {
     if (entry.isDoubtful) this.doubt(entry, unknownFailure(entry), null);
     else {
       this.requeue(entry);
-      entry.place.value = { status: 'left', row: entry.task.row };
+      entry.place.value = { status: 'left', row: entry.task.row, reason: stopped };
     }
   }
 
-  /** As `abandon`, for a row that was requeued before. */
-  abandonRequeued(entry: Entry<R, T>): void {
+  /** As `abandon`, for a row without an intent: it was requeued, or waited for another one. */
+  abandonWaiting(entry: Entry<R, T>, reason = stopped): void {
     const { row } = entry.task;
     if (entry.isDoubtful) this.#countSettled('in-doubt');
     entry.place.value = entry.isDoubtful
       ? { status: 'in-doubt', row, failure: unknownFailure(entry) }
-      : { status: 'left', row };
+      : { status: 'left', row, reason };
   }
 
   /** Counts rows as in doubt whose records may not be on disk, after the journal failed. */
@@ -278,6 +277,8 @@ export class Ledger<R extends NumberedRow, T> {
     entry.state = state;
   }
 }
+
+const stopped = 'the run stopped first';
 
 const states = { done: 'done', failed: 'failed', 'in-doubt': 'inDoubt', left: 'left' } as const;
 

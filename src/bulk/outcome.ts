@@ -37,11 +37,11 @@ export interface Sender<R extends NumberedRow, T> {
   toRecord(row: R, value: T): { readonly id: string; readonly etag: string | undefined };
 }
 
-/** The result of a row. `left` was not sent, because the run stopped. */
+/** The result of a row. `left` was not sent: because the run stopped, or an earlier row of its item is not done. */
 export type RowResult<R, T> =
   | { readonly status: 'done'; readonly row: R; readonly value: T }
   | { readonly status: 'failed' | 'in-doubt'; readonly row: R; readonly failure: Failure }
-  | { readonly status: 'left'; readonly row: R };
+  | { readonly status: 'left'; readonly row: R; readonly reason: string };
 
 /** Counts that change while a run is in progress. */
 export type RunningCounts = { -readonly [State in keyof RowCounts]: RowCounts[State] };

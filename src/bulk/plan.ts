@@ -7,7 +7,7 @@ import type { FailureGroup } from '../output/failure.ts';
 import type { Row, RowAction } from '../rows/types.ts';
 import type { EarlierFile } from './earlier-values.ts';
 import type { RunLimits } from './flags.ts';
-import type { RowCounts } from './journal-format.ts';
+import type { RowCounts, RunTotals } from './journal-format.ts';
 import { IdSet, payloadHash, rowKeys } from './keys.ts';
 import type { NumberedRow, RowResult, RunningCounts, Sender, Task } from './outcome.ts';
 import type { FailureReport, RejectsFile, Summary } from './outputs.ts';
@@ -28,6 +28,8 @@ export interface RunPlan<R extends PlannedRow> {
   readonly nextSeq: number;
   readonly tasks: AsyncIterator<readonly Task<R>[]>;
   readonly createSender: (client: Client) => Sender<R, SentResult>;
+  /** See `RunOptions.itemOf`. */
+  readonly itemOf?: ((row: R) => string | undefined) | undefined;
   /** For steps of a plan: the number of items that need none. */
   readonly unchanged?: number;
   readonly pace: RunLimits;
@@ -35,7 +37,11 @@ export interface RunPlan<R extends PlannedRow> {
   readonly summary: Summary;
   readonly report?: FailureReport;
   /** Hints for a run that did not complete, at most two lines. `word` is the run on a command line. */
-  readonly nextSteps: (word: string, counts: RowCounts, failures: readonly FailureGroup[]) => readonly string[];
+  readonly nextSteps: (
+    word: string,
+    counts: RowCounts & Pick<RunTotals, 'reason'>,
+    failures: readonly FailureGroup[],
+  ) => readonly string[];
 }
 
 /** The parts of a row that messages use. */

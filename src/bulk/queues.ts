@@ -65,6 +65,45 @@ export class DelayQueue<T> {
   }
 }
 
+/**
+ * Values that have to follow one another: of those with the same name, one is in progress and the others are held. Once one
+ * has failed, none follows.
+ */
+export class Sequences<T> {
+  readonly #held = new Map<string, T[]>();
+  readonly #broken = new Set<string>();
+
+  /** Returns what becomes of a value: it is in progress now, is held here, or must not follow. */
+  enter(name: string, value: T): 'free' | 'held' | 'broken' {
+    if (this.#broken.has(name)) return 'broken';
+    const held = this.#held.get(name);
+    if (held === undefined) this.#held.set(name, []);
+    else held.push(value);
+    return held === undefined ? 'free' : 'held';
+  }
+
+  /** Ends the value in progress; returns the next one, which is in progress then. */
+  next(name: string): T | undefined {
+    const next = this.#held.get(name)?.shift();
+    if (next === undefined) this.#held.delete(name);
+    return next;
+  }
+
+  /** Ends a sequence because a value failed; returns those that were held. */
+  break(name: string): readonly T[] {
+    const held = this.#held.get(name) ?? [];
+    this.#held.delete(name);
+    this.#broken.add(name);
+    return held;
+  }
+
+  takeAll(): readonly T[] {
+    const all = [...this.#held.values()].flat();
+    this.#held.clear();
+    return all;
+  }
+}
+
 /** Wakes at the earliest requested time, with one timer. */
 export class WakeTimer {
   readonly #clock: Clock;

@@ -71,7 +71,7 @@ export class RowReport<R extends PlannedRow> {
   readonly take = (result: RowResult<R, SentResult>): Promise<void> | undefined => {
     const { row, status } = result;
     if (status === 'left') {
-      this.#plan.rejects?.add(row, 'not sent: the run stopped first');
+      this.#plan.rejects?.add(row, `not sent: ${result.reason}`);
       return undefined;
     }
     const { number, id, name: key, action = this.#plan.action } = row;

@@ -11,7 +11,7 @@ import type { RunTotals } from './journal-format.ts';
 import { type Entry, Ledger, type LedgerOptions, type SettledRows } from './ledger.ts';
 import { decideRetry, type NumberedRow, ServiceHealth, type Task } from './outcome.ts';
 import type { Pace } from './pace.ts';
-import { DelayQueue, Queue, TaskReader, WakeTimer } from './queues.ts';
+import { DelayQueue, Queue, Sequences, TaskReader, WakeTimer } from './queues.ts';
 
 /** The parts of a run. */
 export interface RunOptions<R extends NumberedRow, T> extends LedgerOptions<R, T> {
@@ -30,6 +30,11 @@ export interface RunOptions<R extends NumberedRow, T> extends LedgerOptions<R, T
   readonly serviceMs?: (() => number | undefined) | undefined;
   /** The run ends if every response for this long was a throttle; undefined for never. */
   readonly maxWaitMs?: number | undefined;
+  /**
+   * The item of a row, if several rows may have the same: they are sent in their order, each when the one before is done.
+   * After one that is not done, the others are left (docs/decisions.md, bulk-7).
+   */
+  readonly itemOf?: ((row: R) => string | undefined) | undefined;
 }
 
 /** How a session ended. */
@@ -57,6 +62,8 @@ const serviceDriftMs = 60_000;
 /** The longest time of a row between its file and its turn, apart from the sync of its intent, in milliseconds. */
 const slackMs = 10;
 
+const itemNotDone = 'an earlier row of the same item is not done';
+
 export class Run<R extends NumberedRow, T> {
   /** Rejects only on a bug in the runner itself. */
   readonly ended: Promise<RunEnd>;
@@ -68,6 +75,8 @@ export class Run<R extends NumberedRow, T> {
   /** Rows whose intents are on disk, in the order of sending. */
   readonly #ready = new Queue<Entry<R, T>>();
   readonly #waiting = new DelayQueue<Entry<R, T>>();
+  /** Rows that wait for an earlier one of their item. */
+  readonly #sequences = new Sequences<Entry<R, T>>();
   readonly #ended = new AbortController();
   readonly #startedAtMs: number;
   #settle: { readonly resolve: (end: RunEnd) => void; readonly reject: (error: unknown) => void } | undefined;
@@ -209,13 +218,36 @@ export class Run<R extends NumberedRow, T> {
       const task = this.#tasks.next();
       if (task === undefined) return false;
       if (task.kind === 'send') {
-        this.#ledger.open(task);
-        return true;
+        if (this.#enter(this.#ledger.open(task))) return true;
+        continue;
       }
       this.#ledger.recordUnsent(task);
+      this.#break(task.row);
       if (task.kind === 'invalid') this.#countFailure();
     }
     return false;
+  }
+
+  /** Records the intent of a row, unless it has to wait for an earlier one of its item. */
+  #enter(entry: Entry<R, T>): boolean {
+    const item = this.#options.itemOf?.(entry.task.row);
+    const place = item === undefined ? 'free' : this.#sequences.enter(item, entry);
+    if (place === 'free') this.#ledger.intend(entry);
+    else if (place === 'broken') this.#ledger.abandonWaiting(entry, itemNotDone);
+    return place === 'free';
+  }
+
+  /** Lets the next row of the same item go. */
+  #followUp({ task }: Entry<R, T>): void {
+    const item = this.#options.itemOf?.(task.row);
+    const next = item === undefined ? undefined : this.#sequences.next(item);
+    if (next !== undefined) this.#waiting.add(next, this.#options.clock.monotonicMs());
+  }
+
+  #break(row: R): void {
+    const item = this.#options.itemOf?.(row);
+    if (item === undefined) return;
+    for (const entry of this.#sequences.break(item)) this.#ledger.abandonWaiting(entry, itemNotDone);
   }
 
   #onReady(entries: readonly Entry<R, T>[]): void {
@@ -264,6 +296,7 @@ export class Run<R extends NumberedRow, T> {
     if (step.isDone) {
       this.#hasDone = true;
       this.#ledger.done(entry, step.value, step.tookMs);
+      this.#followUp(entry);
     } else {
       entry.failure = step.failure;
       if (isGivenUp) this.#stopFor(step.failure());
@@ -331,6 +364,7 @@ export class Run<R extends NumberedRow, T> {
   }
 
   #endWith(entry: Entry<R, T>, failure: Failure, tookMs: number): void {
+    this.#break(entry.task.row);
     if (failure.kind === 'in-doubt') {
       this.#ledger.doubt(entry, failure, tookMs);
       return;
@@ -348,6 +382,7 @@ export class Run<R extends NumberedRow, T> {
     if (step.isDone) {
       this.#hasDone = true;
       this.#ledger.done(entry, step.value, step.tookMs);
+      this.#followUp(entry);
     } else if (failure instanceof Failure) this.#endWith(entry, failure, step.tookMs);
     else this.#ledger.abandon(entry);
     this.#schedule();
@@ -432,7 +467,8 @@ export class Run<R extends NumberedRow, T> {
 
   /** Reports the rows that will not be sent, and with `reportLeft` those that were never read. */
   #abandonQueued(): void {
-    for (const entry of this.#waiting.takeAll()) this.#ledger.abandonRequeued(entry);
+    for (const entry of this.#waiting.takeAll()) this.#ledger.abandonWaiting(entry);
+    for (const entry of this.#sequences.takeAll()) this.#ledger.abandonWaiting(entry);
     for (let entry = this.#ready.shift(); entry !== undefined; entry = this.#ready.shift()) this.#ledger.abandon(entry);
     while (this.#reportLeft && this.#ledger.results.size < windowMax) {
       const task = this.#tasks.next();

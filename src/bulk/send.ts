@@ -129,6 +129,7 @@ async function run<R extends PlannedRow>(plan: RunPlan<R>, report: RowReport<R>,
     const running = new Run({
       tasks: plan.tasks,
       sender: plan.createSender(client),
+      itemOf: plan.itemOf,
       journal: recorded?.journal ?? noJournal,
       ...{ counts: plan.counts, nextSeq: plan.nextSeq },
       ...{ pace, limitMax, retries, maxErrors, maxWaitMs },
@@ -188,11 +189,14 @@ export function nextSteps(
   repair: (kinds: ReadonlySet<string>) => string = () => `fix these rows, then resume with: ${resume}`,
   canLookUp = false,
 ): RunPlan<never>['nextSteps'] {
-  return (word, { left, failed, invalid, inDoubt }, failures) => {
+  return (word, { left, failed, invalid, inDoubt, reason }, failures) => {
     const listing = `list rows in doubt with: listctl runs show ${word} --in-doubt`;
     const isLeft = left + failed + invalid > 0;
     const kinds = new Set(failures.map(({ kind }) => kind));
-    if (left + inDoubt === 0 && [...kinds].every((kind) => lasting.has(kind)) && kinds.size > 0) return [repair(kinds)];
+    // Without a reason to stop, the rows that are left follow failed ones of the same item.
+    const isStopped = left > 0 && reason !== undefined;
+    if (!isStopped && inDoubt === 0 && [...kinds].every((kind) => lasting.has(kind)) && kinds.size > 0)
+      return [repair(kinds)];
     if (isLeft || !keepsDoubt) return [`resume with: ${resume}`, ...(inDoubt > 0 ? [listing] : [])];
     const resolving = `listctl runs resolve ${word}`;
     if (canLookUp) return [listing, `look them up again with: ${resolving} --auto`];

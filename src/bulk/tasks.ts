@@ -16,12 +16,22 @@ export function newCounts(rows: number): RunningCounts {
   return { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: rows };
 }
 
-/** Records every row in doubt as skipped. */
-export function skipDoubts(before: Replay, journal: Journal, counts: RunningCounts): void {
-  const records: JournalRecord[] = [...before.doubts()].map((row) => ['R', row, 'skipped']);
-  for (let at = 0; at < records.length; at += 1000) journal.write(records.slice(at, at + 1000), 0);
+/** Skips rows that are not done, and records it if there is a journal. */
+export function skipRows(
+  rows: Iterable<number>,
+  before: Replay | undefined,
+  journal: Journal | undefined,
+  counts: RunningCounts,
+): void {
+  const records: JournalRecord[] = [];
+  for (const row of rows) {
+    const state = before?.stateOf(row) ?? 'pending';
+    if (state === 'done' || state === 'skipped') continue;
+    records.push(['R', row, 'skipped']);
+    counts[states[state]] -= 1;
+  }
   counts.skipped += records.length;
-  counts.inDoubt -= records.length;
+  for (let at = 0; at < records.length; at += 1000) journal?.write(records.slice(at, at + 1000), 0);
 }
 
 export interface TaskOptions {
@@ -31,6 +41,10 @@ export interface TaskOptions {
   readonly present: (() => PresentMoment) | undefined;
   /** Creates in doubt are looked up by their keys, or refused if they are repeated. */
   readonly isProvable?: boolean;
+  /** Rows that are not sent. */
+  readonly skipped?: ReadonlySet<number> | undefined;
+  /** The number of a later row that is done and has the same id, if there is one. */
+  readonly overtakenBy?: ((row: Row) => number | undefined) | undefined;
 }
 
 /** Makes the tasks for the rows of a file that are not done. */
@@ -45,11 +59,20 @@ function taskOf(row: Row | BadRow, file: RowsFile, options: TaskOptions): Task<R
   const { before, inDoubt } = options;
   const state = before?.stateOf(row.number) ?? 'pending';
   if (state === 'done' || state === 'skipped' || (state === 'in-doubt' && inDoubt === 'skip')) return undefined;
+  if (options.skipped?.has(row.number)) return undefined;
   const was = states[state];
   if (row.problem !== undefined) return { kind: 'invalid', row, was, failure: badRowFailure(row, file) };
+  const later = options.overtakenBy?.(row);
+  if (later !== undefined) return overtaken(row, was, later);
   if (state !== 'in-doubt') return { kind: 'send', row, was };
   const isCreate = file.options.action === 'create';
   return doubtTask(row, before?.doubtOf(row.number), { ...options, isCreate, hash: hashOf(row) });
+}
+
+function overtaken(row: Row, was: keyof RunningCounts, later: number): Task<Row> {
+  const message = `not sent: row ${later} of the same item is done, and this one would overwrite it`;
+  if (was === 'inDoubt') return { kind: 'in-doubt', row, failure: inDoubtFailure(null, message) };
+  return { kind: 'invalid', row, was, failure: new Failure('conflict', message, { outcome: 'not-sent' }) };
 }
 
 /** Makes the task of a row in doubt: it is sent again, or only reported. */
@@ -95,8 +118,8 @@ export function hashOf({ id, fields }: Row): string {
   return payloadHash(id, fields);
 }
 
-function inDoubtFailure(key: string | null): Failure {
-  return new Failure('in-doubt', 'in doubt since an earlier session; not sent again', {
+function inDoubtFailure(key: string | null, message = 'in doubt since an earlier session; not sent again'): Failure {
+  return new Failure('in-doubt', message, {
     outcome: 'unknown',
     idempotencyKey: key ?? undefined,
   });

@@ -579,6 +579,67 @@ test('whatever the service does, every row ends exactly once, results are in ord
   );
 });
 
+test('rows of one item follow each other: each after the record of the one before, none after one that is not done', async () => {
+  const answer = fc.constantFrom<() => AttemptResult<string>>(
+    ...[done, done, done, () => steps.throttled(70), () => steps.doubtfulAgain(30)],
+    ...[steps.refused, steps.doubtful],
+  );
+  const run = fc.record({
+    items: fc.array(fc.constantFrom('a', 'b', 'c', undefined), { minLength: 2, maxLength: 40 }),
+    limitMax: fc.integer({ min: 1, max: 9 }),
+    answers: fc.array(answer, { minLength: 1, maxLength: 40 }),
+    takes: fc.array(fc.integer({ min: 0, max: 40 }), { minLength: 1, maxLength: 7 }),
+    stopAt: fc.option(fc.integer({ min: 0, max: 60 }), { freq: 4 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(run, async ({ items, limitMax, answers, takes, stopAt }) => {
+      const stopping = new AbortController();
+      let answered = 0;
+      const itemOf = ({ number }: TestRow) => items[number - 1];
+      const watched = watchedRun({
+        ...{ rows: items.length, limitMax, itemOf, signal: stopping.signal, pace: freePace(limitMax) },
+        takesMs: (row) => takes[row % takes.length] ?? 1,
+        answer: () => {
+          if (answered === stopAt) stopping.abort(new Stopped('SIGINT'));
+          answered += 1;
+          return answered > 300 ? done() : (answers[answered % answers.length] ?? done)();
+        },
+      });
+
+      const end = await watched.end();
+
+      if (end?.stoppedBy === undefined) expect(watched.results.length).toBe(items.length);
+      for (const { row, ended } of sentAfter(watched.events)) {
+        const earlier = items.slice(0, row - 1).flatMap((item, at) => (item === items[row - 1] ? [at + 1] : []));
+        if (items[row - 1] !== undefined) expect(earlier.filter((each) => ended.get(each) !== 'D')).toEqual([]);
+      }
+    }),
+    { numRuns: 150 },
+  );
+});
+
+/** Each row that was sent, or whose intent was written, with the outcomes that were written before. */
+function sentAfter(events: readonly Event[]) {
+  const ended = new Map<number, string>();
+  return momentsOf(events).flatMap(({ what, row }) => {
+    if (/^[DFU] written$/.test(what)) ended.set(row, what[0] ?? '');
+    return what === 'sent' || what === 'I written' ? [{ row, ended: new Map(ended) }] : [];
+  });
+}
+
+test('rows of different items do not wait for each other', async () => {
+  const run = watchedRun({
+    rows: 40,
+    limitMax: 8,
+    pace: freePace(8),
+    itemOf: ({ number }) => (number <= 20 ? 'a' : `b${number}`),
+  });
+
+  await run.end();
+
+  expect(run.atOnceMax).toBe(8);
+});
+
 function count(counts: Map<number, number>, row: number): void {
   counts.set(row, (counts.get(row) ?? 0) + 1);
 }
