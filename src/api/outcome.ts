@@ -127,7 +127,8 @@ export function toFailureScope(
     return 'run';
   const isNotFound = status === 404 || status === 410;
   const isWrongList = method === 'POST' ? isNotFound || isUnusable : isNotFound && isHtml(response);
-  return status === 403 || isWrongList ? 'run-until-first-success' : 'row';
+  // 423 may be about the item or the whole list.
+  return status === 403 || status === 423 || isWrongList ? 'run-until-first-success' : 'row';
 }
 
 /**

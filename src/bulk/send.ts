@@ -172,8 +172,12 @@ export function resumeCommand(words: readonly string[]): string {
   return ['listctl', ...kept.map(shellWord), '--resume'].join(' ');
 }
 
-/** The kinds of failures that the same row has again. */
+/** The kinds of failures that the same row has again; a lock (HTTP 423) ends by itself. */
 const lasting: ReadonlySet<string> = new Set(['usage', 'refused', 'not-found', 'conflict']);
+
+function isLasting({ kind, status }: FailureGroup): boolean {
+  return lasting.has(kind) && status !== 423;
+}
 
 /**
  * Makes the hints of a run that did not complete.
@@ -195,8 +199,7 @@ export function nextSteps(
     const kinds = new Set(failures.map(({ kind }) => kind));
     // Without a reason to stop, the rows that are left follow failed ones of the same item.
     const isStopped = left > 0 && reason !== undefined;
-    if (!isStopped && inDoubt === 0 && [...kinds].every((kind) => lasting.has(kind)) && kinds.size > 0)
-      return [repair(kinds)];
+    if (!isStopped && inDoubt === 0 && failures.every(isLasting) && kinds.size > 0) return [repair(kinds)];
     if (isLeft || !keepsDoubt) return [`resume with: ${resume}`, ...(inDoubt > 0 ? [listing] : [])];
     const resolving = `listctl runs resolve ${word}`;
     if (canLookUp) return [listing, `look them up again with: ${resolving} --auto`];
@@ -223,15 +226,18 @@ export function findRunFailure(
   const stop = stoppedBy as Failure | Stopped | undefined;
   if (stop instanceof Failure && stop.kind === 'local-file') return withNext(stop, next);
   if (totals.inDoubt > 0) return doubtFailure(totals.inDoubt, doubtful, stop, done, next);
-  if (stop instanceof Failure && stop.kind !== 'incomplete') return withNext(stop, next);
+  if (stop instanceof Failure && !leavesRows.has(stop.kind)) return withNext(stop, next);
   const count = totals.failed + totals.invalid + totals.left;
   if (count === 0) return undefined;
   const stopped = stop === undefined ? '' : `; ${stop.message}`;
   const what = countOf(count, doubtful === undefined ? 'row' : 'step');
-  return new Failure('incomplete', `${what} ${count === 1 ? 'was' : 'were'} not ${done}${stopped}`, {
-    hint: next.join('\n') || undefined,
-  });
+  const message = `${what} ${count === 1 ? 'was' : 'were'} not ${done}${stopped}`;
+  const hint = stop instanceof Failure ? stop.details.hint : undefined;
+  return withNext(new Failure('incomplete', message, { hint }), next);
 }
+
+/** The kinds of failures that stop a run with missing rows as its failure: `--max-errors`, and a locked list. */
+const leavesRows: ReadonlySet<string> = new Set(['incomplete', 'conflict']);
 
 function isBug(error: unknown): boolean {
   return error !== undefined && !(error instanceof Failure);

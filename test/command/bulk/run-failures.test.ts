@@ -65,6 +65,8 @@ describe('N22', () => {
     { verb: 'get', status: 403, exit: 3 },
     { verb: 'update', status: 403, exit: 3 },
     { verb: 'delete', status: 403, exit: 3 },
+    { verb: 'create', status: 423, exit: 9 },
+    { verb: 'update', status: 423, exit: 9 },
   ])(
     '$status to a $verb before any row has succeeded stops the run: $exit, all remaining',
     async ({ verb, status, exit }) => {
@@ -76,6 +78,7 @@ describe('N22', () => {
       expect({ exitCode, stdout }).toEqual({ exitCode: exit, stdout: '' });
       expect(stderr).toContain('not for you');
       expect(stderr).toMatch(/^50 rows: 0 \w+, 50 remaining; /m);
+      expect(stderr).not.toContain('fix these rows');
       expect(service.requests.length).toBeLessThanOrEqual(4);
     },
   );
@@ -90,6 +93,16 @@ describe('N22', () => {
     expect(exitCode).toBe(9);
     expect(service.requests).toHaveLength(50);
     expect(stderr).toContain('50 rows: 45 created, 5 failed;');
+  });
+
+  test('rows that were locked are sent again as they are: resume, not "fix these rows"', async () => {
+    const { world } = await listWorld({ t2: { status: 423, body: { error: 'locked for an export' } } });
+
+    const { exitCode, stderr } = await world.run(create(world.file('a.csv', titles(3))));
+
+    expect(exitCode).toBe(9);
+    expect(stderr).toContain('resume with: listctl items create');
+    expect(stderr).not.toContain('fix these rows');
   });
 
   test("a success of an earlier session counts: 403 is a row's failure then", async () => {

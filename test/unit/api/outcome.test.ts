@@ -256,6 +256,7 @@ const failures: readonly (readonly [what: string, Method, Attempt, isUnusable: b
   ['N05: an untrusted server', 'POST', failed('untrusted'), false, 'run'],
   ['a server that is not the local one', 'GET', failed('not-local'), false, 'run'],
   ['N22: 403', 'PATCH', answered(403), false, 'run-until-first-success'],
+  ['N23: a locked list or item', 'POST', answered(423), false, 'run-until-first-success'],
   ['N22: a create without a list', 'POST', answered(404), false, 'run-until-first-success'],
   ['a create without a list any more', 'POST', answered(410), false, 'run-until-first-success'],
   ['an item that is not there', 'GET', answered(404), false, 'row'],
