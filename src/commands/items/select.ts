@@ -10,6 +10,7 @@ import type { Session } from '../../cli/session.ts';
 import { type FieldFlags, readCommonFields } from '../../cli/values.ts';
 import { Failure, Stopped } from '../../core/errors.ts';
 import { checkId, type ItemRef, type ListRef } from '../../core/item.ts';
+import { countOf } from '../../core/text.ts';
 import type { View } from '../../output/view.ts';
 import type { RowAction } from '../../rows/types.ts';
 
@@ -58,13 +59,19 @@ export async function oneList(settings: RunSettings): Promise<ListRef> {
 }
 
 /**
- * The items with the ids that were typed.
+ * The items with the ids that were typed, each once, with a notice about repeated ids.
  *
  * @throws {Failure} usage, for the first invalid id
  */
-export async function itemRefs(ids: readonly string[], { settings }: Session): Promise<readonly ItemRef[]> {
+export async function itemRefs(
+  ids: readonly string[],
+  { settings, messages }: Pick<Session, 'settings' | 'messages'>,
+): Promise<readonly ItemRef[]> {
   const list = await oneList(settings);
-  return ids.map((id) => ({ ...list, id: checkId(id, 'item') }));
+  const distinct = new Set(ids.map((id) => checkId(id, 'item')));
+  const repeated = ids.length - distinct.size;
+  if (repeated > 0) await messages.say(`listctl: ${countOf(repeated, 'id')} repeated: each item is taken once`);
+  return Array.from(distinct, (id) => ({ ...list, id }));
 }
 
 /** The maximum number of requests in progress. */

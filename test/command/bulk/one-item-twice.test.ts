@@ -168,3 +168,15 @@ test('a read prints each item once', async () => {
 
   expect([exitCode, stdout]).toEqual([0, '2\n1\n']);
 });
+
+test('an id that is typed twice is taken once, with a notice', async ({ service, world }) => {
+  fill(service, 3);
+
+  const read = await world.run(['items', 'get', '2', '1', '2', '-o', 'id']);
+  const deleted = await world.run(['items', 'delete', '2', '1', '2', '1', '--yes', '-o', 'id']);
+
+  expect([read.exitCode, read.stdout, read.stderr]).toEqual([
+    ...[0, '2\n1\n', 'listctl: 1 id repeated: each item is taken once\n'],
+  ]);
+  expect([deleted.exitCode, [...service.items.keys()]]).toEqual([0, ['3']]);
+});
