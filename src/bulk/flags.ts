@@ -1,6 +1,6 @@
 /** The flags of bulk runs: their declaration and parsing. */
 import type { Command } from 'commander';
-import { choiceOption, parseRatePerSecond, rateExpected } from '../cli/flags.ts';
+import { choiceOption, OptionalValueOption, parseRatePerSecond, rateExpected } from '../cli/flags.ts';
 import { addMaxDeleteOption, readMaxDelete } from '../cli/guards.ts';
 import { parseFormFlags } from '../cli/list-form.ts';
 import { collect } from '../cli/values.ts';
@@ -33,7 +33,8 @@ export interface BulkFlags {
   readonly summaryJson?: string;
   readonly report?: readonly string[];
   readonly skipInvalid?: boolean;
-  readonly resume?: boolean;
+  /** True without a run. */
+  readonly resume?: string | boolean;
   readonly restart?: boolean;
   readonly journal?: string;
   readonly keepBefore?: boolean;
@@ -62,7 +63,8 @@ export interface RunLimits {
 /** The parsed flags of a bulk run, with defaults. */
 export interface BulkOptions extends ReadingOptions, RunLimits {
   readonly skipInvalid: boolean;
-  readonly resume: boolean;
+  /** A string names the run. */
+  readonly resume: string | boolean;
   readonly restart: boolean;
   readonly journal: string | undefined;
   /** False for `--journal none`. */
@@ -85,7 +87,7 @@ export function addBulkOptions(command: Command, action: RowAction): void {
   addPaceOptions(command);
   addReportOption(command);
   command
-    .option('--resume', 'resume the last run of this file')
+    .addOption(new OptionalValueOption('--resume[=run]', 'resume the last run of these rows'))
     .option('--restart', 'ignore the previous run and start over')
     .option('--journal <file>', 'journal file, or none to keep no record')
     .addOption(choiceOption('--in-doubt <how>', 'in doubt on --resume', doubts))
@@ -170,7 +172,7 @@ export function parseBulkFlags(flags: BulkFlags): BulkOptions {
     ...parseReadingFlags(flags),
     ...parsePaceFlags(flags),
     skipInvalid: flags.skipInvalid === true,
-    resume: flags.resume === true,
+    resume: parseResume(flags),
     restart: flags.restart === true,
     journal: hasJournal ? flags.journal : undefined,
     hasJournal,
@@ -181,6 +183,17 @@ export function parseBulkFlags(flags: BulkFlags): BulkOptions {
     keyField: flags.keyField,
     maxDelete: readMaxDelete(flags),
   };
+}
+
+/** @throws {Failure} usage */
+function parseResume({ resume = false, journal }: BulkFlags): string | boolean {
+  if (resume === '') throw new Failure('usage', 'invalid --resume "": expected a run');
+  if (typeof resume === 'string' && journal !== undefined) {
+    throw new Failure('usage', `--resume=${resume} cannot be used with --journal`, {
+      hint: 'pass --resume alone to resume the run of that journal',
+    });
+  }
+  return resume;
 }
 
 /** Parses the flags for reading a file, as `parseBulkFlags`. */

@@ -32,6 +32,7 @@ import { type BadRow, fromReading, type Row, type RowAction } from '../rows/type
 import { findRunsDirectory } from '../settings/directories.ts';
 import type { EarlierFile } from './earlier-values.ts';
 import { type BulkOptions, formatKeySource, halved } from './flags.ts';
+import { type InputMatch, matchRows, type RunInput, sampled } from './input-match.ts';
 import type { Replay } from './journal-read.ts';
 import { IdSet, type KeyedRow, keyDeriver, ownKeys, refuseDuplicateKeys, refuseRepeated } from './keys.ts';
 import {
@@ -58,22 +59,20 @@ import {
   refuseSameFile,
   runOrigin,
 } from './record.ts';
-import { findOvertaken, type RepeatedIds, repeatedNotice, watchRepeated } from './repeated-ids.ts';
 import {
   askToOverlap,
-  decideResume,
-  findChangedRow,
-  findEditedRun,
   findOverlappingRun,
+  findRelatedRun,
   isSameTarget,
   nothingToResume,
-  type ResumeDecision,
-  type RunInput,
+  type RelatedRun,
   runIdentity,
-} from './resume.ts';
-import { findUndo, hasBegun, isUndone } from './runs.ts';
+} from './related-runs.ts';
+import { findOvertaken, type RepeatedIds, repeatedNotice, watchRepeated } from './repeated-ids.ts';
+import { decideResume, otherRows, type ResumeDecision } from './resume.ts';
+import { findUndo, hasBegun, isUndone, resolveRunFile } from './runs.ts';
 import { nextSteps, resumeCommand, sendRows } from './send.ts';
-import { newCounts, skipRows, tasksOf } from './tasks.ts';
+import { newCounts, resumedCounts, skipRows, tasksOf } from './tasks.ts';
 
 /** The most requests of a dry run in text; JSON has all. */
 const shownMax = 10;
@@ -195,14 +194,15 @@ async function runInput(
     const keyOf = keyOfRows(file, options, session);
     const own = await ownKeysIn(distinctRows(file, keyOf, options), options);
     const watched = watchRepeated(own.file);
-    const check = await checkFile(watched.file, options.skipInvalid, outputs.report, session);
+    const sample = sampled(watched.file);
+    const check = await checkFile(sample.file, options.skipInvalid, outputs.report, session);
     const repeated = await watched.find();
     if (repeated !== undefined) await session.messages.say(`listctl: ${repeatedNotice(repeated, action)}`);
-    const facts = inputOf(file, check, { command, options }, keyField, session);
+    const facts = inputOf(file, { ...check, sample: sample.rows() }, { command, options }, keyField, session);
     const hasOwnKeys = own.isFound();
     const run = { command, options, file, check, input: facts, keyOf, hasOwnKeys, repeated, ...outputs };
     // Reads are recorded only on request, since they can be repeated.
-    const isAsked = options.journal !== undefined || options.resume;
+    const isAsked = options.journal !== undefined || options.resume !== false;
     const isRecorded = options.hasJournal && (isAsked || (action !== 'get' && check.rows > 0));
     if (!options.hasJournal && !command.isDryRun && action !== 'get') await session.messages.say(noRecordNotice);
     if (command.isDryRun) {
@@ -307,14 +307,18 @@ function shardText({ shard }: Pick<BulkOptions, 'shard'>): string | null {
 
 function inputOf(
   file: RowsFile,
-  check: Check,
+  check: Check & Pick<RunInput, 'sample'>,
   { command, options }: Pick<FileRun, 'command' | 'options'>,
   keyField: KeyField | undefined,
   session: Session,
 ): RunInput {
   const { input } = file;
   const { host } = session;
+  const { rows, sha256, sample } = check;
+  const mapping = mappingOf(file, command.common.fields);
+  const matches = new Map<string, InputMatch>();
   return {
+    ...{ rows, sha256, sample, mapping },
     target: {
       action: file.options.action,
       origin: runOrigin(session),
@@ -324,9 +328,6 @@ function inputOf(
     },
     name: nameOf(input.name),
     path: input.isSpooled ? undefined : absolutePath(input.name, host),
-    rows: check.rows,
-    sha256: check.sha256,
-    mapping: mappingOf(file, command.common.fields),
     keysFrom: options.keysFrom && formatKeySource(options.keysFrom),
     keyField,
     isUndone: async ({ header, counts }) => {
@@ -336,7 +337,15 @@ function inputOf(
       if (undo === undefined) return false;
       return header.keepsBefore ? hasBegun(undo.counts) : isUndone(counts, undo.counts.done);
     },
-    changedRow: (before) => untilStopped(findChangedRow(before, file), host.signal),
+    match: async (before) => {
+      const { run, input: recorded, mapping: recordedMapping } = before.header;
+      if (recorded.sha256 === sha256 && recordedMapping === mapping) return { kind: 'same' };
+      // Compared again under the lock, where the journal is usually as it was.
+      const known = `${run} ${before.lengthBytes}`;
+      const match = matches.get(known) ?? (await untilStopped(matchRows(before, file, check), host.signal));
+      matches.set(known, match);
+      return match;
+    },
   };
 }
 
@@ -344,37 +353,56 @@ async function withRecord(run: FileRun, session: Session, work: (record: RunReco
   const { host } = session;
   const { input, options } = run;
   const { resume, journal } = options;
-  let failure: Failure | undefined;
+  let changed: RelatedRun['changed'];
   const findOther = async (directory: string) => {
-    const edited = await findEditedRun(directory, input);
-    ({ failure } = edited);
-    return edited.run;
+    if (typeof resume === 'string') return resolveRunFile(directory, resume, host.clock.now());
+    const related = await findRelatedRun(directory, input);
+    ({ changed } = related);
+    return related.run;
   };
   const place = {
     identity: runIdentity(input.target, input.sha256),
     journal: journal === undefined ? undefined : resolveLinks(absolutePath(journal, host)),
     typedJournal: journal,
     findOther,
+    isNamed: typeof resume === 'string',
   };
   const record = await openRecord(place, options, session);
   try {
     const { before } = record;
     if (before !== undefined && !isSameTarget(before.header, input.target)) throw otherRunFailure(options, before);
-    if (before === undefined && resume) {
-      throw failure ?? (await nothingToResume(findRunsDirectory(host), input, journal));
-    }
+    if (before === undefined) await refuseLostRun(resume, changed, input, journal, session);
     await work(record);
   } finally {
     record.release();
   }
 }
 
-function otherRunFailure({ journal }: BulkOptions, { header }: Replay): Failure {
+/** Refuses to resume without a run, and to create rows again that a run created before some of them were changed. */
+async function refuseLostRun(
+  resume: BulkOptions['resume'],
+  changed: RelatedRun['changed'],
+  input: RunInput,
+  journal: string | undefined,
+  { host }: Session,
+): Promise<void> {
+  const isRefused = resume !== false || input.target.action === 'create';
+  if (changed !== undefined && isRefused) throw otherRows(changed.before, changed.row, input);
+  if (resume !== false) throw await nothingToResume(findRunsDirectory(host), input, journal);
+}
+
+function otherRunFailure({ journal }: BulkOptions, { header, counts }: Replay): Failure {
   const { action, list, site, origin, shard } = header;
   const share = shard === null ? '' : ` (shard ${shard})`;
   const run = `${action} in list "${list}" of site "${site}" at ${origin}${share}`;
+  if (journal === undefined) {
+    return new Failure('usage', `cannot resume run ${header.run}: it is ${run}`, {
+      hint: 'pass the list, service and shard of that run; nothing was sent',
+    });
+  }
+  const known = counts.done === 0 ? '' : `, which forgets the ${countOf(counts.done, 'row')} that it did`;
   return new Failure('usage', `${journal} is the journal of another run: ${run}`, {
-    hint: 'pass another file with --journal, or --restart to replace that journal; nothing was sent',
+    hint: `pass the journal of this run with --journal, or --restart to replace that journal${known}; nothing was sent`,
   });
 }
 
@@ -431,7 +459,7 @@ const sameKeysWarning =
 async function overlapOf({ command, options, input }: FileRun, record: RunRecord | undefined, session: Session) {
   const { restart, journal } = options;
   const mayOverlap = command.action === 'create' && record !== undefined && record.before === undefined && !restart;
-  const other = mayOverlap ? await findOverlappingRun(findRunsDirectory(session.host), input) : undefined;
+  const other = mayOverlap ? await findOverlappingRun(findRunsDirectory(session.host), input, journal) : undefined;
   return other && askToOverlap(other, input, journal);
 }
 
@@ -465,15 +493,19 @@ function openRunRecord(
 ): RunRecording | undefined {
   if (record === undefined) return undefined;
   const { concurrency, keepBefore } = options;
-  if (decision.kind === 'resume') return record.reopen(concurrency);
+  const { rows, sha256, sample, mapping } = input;
+  const facts = {
+    file: command.from === '-' ? '-' : absolutePath(file.input.name, session.host),
+    input: { bytes: check.sizeBytes, sha256, rows, sample },
+    rows: check.ofShard,
+    mapping,
+    reading: readingOf(file),
+  };
+  if (decision.kind === 'resume') return record.reopen(concurrency, facts);
   return record.create(
     {
       ...input.target,
-      file: command.from === '-' ? '-' : absolutePath(file.input.name, session.host),
-      input: { bytes: check.sizeBytes, sha256: check.sha256, rows: check.rows },
-      rows: check.ofShard,
-      mapping: input.mapping,
-      reading: readingOf(file),
+      ...facts,
       keysFrom: input.keysFrom,
       keyField: input.keyField,
       keepsBefore: keepBefore || undefined,
@@ -524,9 +556,11 @@ async function planOf(
   const { idempotency, sendsKeys, list } = session.settings;
   const before = decision.kind === 'resume' ? decision.before : undefined;
   const given = (before && record?.given) ?? new IdSet();
-  const counts = before === undefined ? newCounts(check.ofShard) : { ...before.counts };
+  const counts = before === undefined ? newCounts(check.ofShard) : resumedCounts(before, check.ofShard);
   const present = await presentFor(run, before, session);
-  const resume = resumeCommand(session.command.words);
+  // Of a stream there is no name by which its fixed rows could be found again.
+  const isStream = command.from === '-' && options.journal === undefined;
+  const resumeOf = (word: string) => resumeCommand(session.command.words, isStream ? word : undefined);
   // A resumed run keeps what it kept before.
   const keeps = before === undefined ? options.keepBefore : before.header.keepsBefore === true;
   const valuesOf = keeps && action === 'update' ? await earlierForm(session) : undefined;
@@ -556,12 +590,13 @@ async function planOf(
           }),
     rejects: rejects && openRejectsFile(rejects, openRejects(file)),
     nextSteps: nextSteps(
-      resume,
+      resumeOf,
       action === 'create' && idempotency !== 'honored' && promise !== 'unique',
-      (kinds) =>
-        action === 'delete' && kinds.size === 1 && kinds.has('not-found')
-          ? `count missing items as deleted with: ${resume} --ignore-missing`
-          : `fix these rows, then resume with: ${resume}`,
+      (kinds, word) => {
+        if (action === 'delete' && kinds.size === 1 && kinds.has('not-found'))
+          return `count missing items as deleted with: ${resumeOf(word)} --ignore-missing`;
+        return `fix these rows, then resume with: ${resumeOf(word)}`;
+      },
       promise === 'indexed',
     ),
   };

@@ -14,6 +14,19 @@ export const journalVersion = 2;
 
 export const rowsMax = 1_000_000_000;
 
+/** The input of a run. */
+export interface InputFacts {
+  readonly bytes: number;
+  /** 64 hex digits, of the content without compression. */
+  readonly sha256: string;
+  readonly rows: number;
+  /** The hashes of the rows at `sampledRows`, empty for a bad row: an input that shares most of them is compared. */
+  readonly sample?: readonly string[] | undefined;
+}
+
+/** What a later session may change: its input has the rows of the header, some of them fixed, and more of them. */
+export type SessionInput = Pick<JournalHeader, 'file' | 'input' | 'rows' | 'mapping' | 'reading'>;
+
 /** The first line of a journal. Holds hashes and ids, never a token or a field's value (docs/decisions.md, journal-6). */
 export interface JournalHeader {
   readonly listctl: 'journal';
@@ -34,8 +47,7 @@ export interface JournalHeader {
   readonly of?: string;
   /** What that one did, unless it created its items. */
   readonly undoes?: 'update' | 'delete' | undefined;
-  /** The bytes, the SHA-256 (64 hex digits) and the rows of the input. */
-  readonly input: { readonly bytes: number; readonly sha256: string; readonly rows: number };
+  readonly input: InputFacts;
   /** The rows of the run: all of the input, or those of its shard. */
   readonly rows: number;
   /** A hash of the options that map columns to fields: a run cannot be resumed with others. */
@@ -55,6 +67,8 @@ export interface JournalHeader {
   readonly startedAt: string;
   /** Set when the journal of a completed run was compacted to this and its last line. */
   readonly isShrunk?: true;
+  /** Of a compacted journal: the SHA-256 of the hashes of its rows, one after the other. */
+  readonly rowsHash?: string | undefined;
 }
 
 /** The part of a run by one process: the first, and one for each resume. */
@@ -68,6 +82,8 @@ export interface SessionStart {
   readonly at: number;
   /** Milliseconds of the monotonic clock, which continues across sessions on the same boot. */
   readonly monotonicMs?: number;
+  /** The input, from here on, if it is not the one of the session before. */
+  readonly input?: SessionInput | undefined;
 }
 
 /** The number of rows in each state; their sum is all rows. */
@@ -90,6 +106,8 @@ export interface RunTotals extends RowCounts {
   readonly outageMs?: number;
   /** Why it ended early: the kind of failure or the signal. */
   readonly reason?: string;
+  /** The file of the input, so that a list of runs need not read the sessions. */
+  readonly file?: string | undefined;
 }
 
 /**
@@ -200,7 +218,11 @@ export function isHeader(value: unknown): value is JournalHeader {
 }
 
 /** A row takes at least one byte, of which gzip packs at most 1,032 into one; the steps of a plan are not in its input. */
-function isPossible({ action, input: { bytes, rows: inputRows }, rows }: JournalHeader): boolean {
+function isPossible({
+  action,
+  input: { bytes, rows: inputRows },
+  rows,
+}: SessionInput & Partial<JournalHeader>): boolean {
   if (rows > inputRows || inputRows > rowsMax) return false;
   return action === 'undo' || action === 'apply' || inputRows <= bytes * 1032;
 }
@@ -235,14 +257,6 @@ const isHash = (value: unknown): value is string => isString(value) && /^[0-9a-f
 const isLongHash = (value: unknown): value is string => isString(value) && /^[0-9a-f]{16,128}$/.test(value);
 const isKind = (value: unknown): value is FailureKind => isString(value) && Object.hasOwn(exitCodes, value);
 
-const isSession = shaped<SessionStart>({
-  boot: isString,
-  limit: isCount,
-  tool: isString,
-  at: isTime,
-  monotonicMs: maybe(isMs),
-});
-
 /** The maps of the options are entries; the others are checked where the input is read. */
 const isReading = (value: unknown): value is JsonObject =>
   isObject(value as JsonValue) && [(value as JsonObject)['rename'], (value as JsonObject)['types']].every(isEntries);
@@ -252,6 +266,32 @@ function isEntries(value: unknown): boolean {
     Array.isArray(value) && value.every((each) => Array.isArray(each) && each.length === 2 && each.every(isString))
   );
 }
+
+const isInput = shaped<InputFacts>({
+  bytes: isCount,
+  sha256: isLongHash,
+  rows: isCount,
+  sample: maybe((value): value is readonly string[] => Array.isArray(value) && value.every(isString)),
+});
+
+const isShapedInput = shaped<SessionInput>({
+  file: orNull(isString),
+  input: isInput,
+  rows: isCount,
+  mapping: isString,
+  reading: maybe(isReading),
+});
+
+const isSessionInput = (value: unknown): value is SessionInput => isShapedInput(value) && isPossible(value);
+
+const isSession = shaped<SessionStart>({
+  boot: isString,
+  limit: isCount,
+  tool: isString,
+  at: isTime,
+  monotonicMs: maybe(isMs),
+  input: maybe(isSessionInput),
+});
 
 const isTotals = shaped<RunTotals>({
   done: isCount,
@@ -266,6 +306,7 @@ const isTotals = shaped<RunTotals>({
   throttledMs: isMs,
   outageMs: maybe(isMs),
   reason: maybe(isString),
+  file: maybe(isString),
 });
 
 const isShapedHeader = shaped<JournalHeader>({
@@ -282,7 +323,7 @@ const isShapedHeader = shaped<JournalHeader>({
   identity: isLongHash,
   of: maybe(isString),
   undoes: maybe(oneOf('update', 'delete')),
-  input: shaped<JournalHeader['input']>({ bytes: isCount, sha256: isLongHash, rows: isCount }),
+  input: isInput,
   rows: isCount,
   mapping: isString,
   reading: maybe(isReading),
@@ -293,6 +334,7 @@ const isShapedHeader = shaped<JournalHeader>({
   keepsBefore: maybe(oneOf(true)),
   startedAt: isDate,
   isShrunk: maybe(oneOf(true)),
+  rowsHash: maybe(isLongHash),
 });
 
 const row = isFromOne;

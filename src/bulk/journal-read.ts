@@ -7,6 +7,7 @@ import type {
   RowCounts,
   RowRecord,
   RunTotals,
+  SessionInput,
   SessionStart,
 } from './journal-format.ts';
 import { damagedJournal, fileIo, type JournalIo, type JournalTail, readGroups, readHeader } from './journal-lines.ts';
@@ -28,9 +29,9 @@ export interface Doubt extends SentMoment {
 
 /** The rows of a run, all pending at first. */
 export class RunRows {
-  readonly #rowMax: number;
-  readonly #isDone: boolean;
-  readonly #table: RowTable;
+  #rowMax: number;
+  readonly #shrunk: { readonly rowMax: number; readonly rows: number } | undefined;
+  readonly #table = new RowTable();
   readonly #open = new Map<number, { readonly seq: number; readonly doubt: Doubt }>();
   readonly #doubts = new Map<number, Doubt>();
   #session: SessionStart | undefined;
@@ -39,12 +40,18 @@ export class RunRows {
 
   /**
    * @param rowMax the highest row number
-   * @param isDone makes all of them done instead
+   * @param shrunkRows makes all of them done instead, as many as that
    */
-  constructor(rowMax: number, isDone: boolean) {
+  constructor(rowMax: number, shrunkRows?: number) {
     this.#rowMax = rowMax;
-    this.#isDone = isDone;
-    this.#table = new RowTable(isDone ? 'done' : 'pending');
+    this.#shrunk = shrunkRows === undefined ? undefined : { rowMax, rows: shrunkRows };
+  }
+
+  /** Adds rows at the end: the input has as many from now on. */
+  extend(rowMax: number): string | undefined {
+    if (rowMax < this.#rowMax) return `its input has ${rowMax} rows, but had ${this.#rowMax}`;
+    this.#rowMax = rowMax;
+    return undefined;
   }
 
   /**
@@ -91,7 +98,7 @@ export class RunRows {
   }
 
   stateOf(row: number): RowState {
-    return this.#table.stateOf(row);
+    return row <= (this.#shrunk?.rowMax ?? 0) ? 'done' : this.#table.stateOf(row);
   }
 
   hashOf(row: number): string | undefined {
@@ -107,8 +114,8 @@ export class RunRows {
   }
 
   counts(rows: number): RowCounts {
-    if (this.#isDone) return { done: rows, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 0 };
-    const { done, failed, invalid, skipped, 'in-doubt': inDoubt } = this.#table.count();
+    const { done: recorded, failed, invalid, skipped, 'in-doubt': inDoubt } = this.#table.count();
+    const done = recorded + (this.#shrunk?.rows ?? 0);
     return { done, failed, invalid, inDoubt, skipped, left: rows - done - failed - invalid - inDoubt - skipped };
   }
 
@@ -172,12 +179,6 @@ const hasHash = 0x80;
 /** States and hashes by row number; memory grows with the rows seen, not with their numbers. */
 class RowTable {
   readonly #pages: { readonly codes: Uint8Array; readonly hashes: Uint32Array }[] = [];
-  readonly #initialCode: number;
-
-  constructor(initial: RowState) {
-    this.#initialCode = states.indexOf(initial);
-  }
-
   stateOf(row: number): RowState {
     return toState(this.#codeOf(row));
   }
@@ -211,13 +212,12 @@ class RowTable {
   }
 
   #codeOf(row: number): number {
-    return this.#pages[Math.floor(row / pageRows)]?.codes[row % pageRows] ?? this.#initialCode;
+    return this.#pages[Math.floor(row / pageRows)]?.codes[row % pageRows] ?? 0;
   }
 
   #page(row: number) {
     const index = Math.floor(row / pageRows);
-    const codes = () => new Uint8Array(pageRows).fill(this.#initialCode);
-    this.#pages[index] ??= { codes: codes(), hashes: new Uint32Array(2 * pageRows) };
+    this.#pages[index] ??= { codes: new Uint8Array(pageRows), hashes: new Uint32Array(2 * pageRows) };
     return this.#pages[index];
   }
 }
@@ -228,6 +228,7 @@ function toState(code: number): RowState {
 
 /** A run, as recorded in its journal. */
 export interface Replay extends JournalTail {
+  /** With the input of the last session. */
   readonly header: JournalHeader;
   readonly sessions: readonly SessionStart[];
   /**
@@ -267,9 +268,9 @@ export async function readJournal(
 ): Promise<Replay | undefined> {
   const start = readHeader(path, io);
   if (start === undefined) return undefined;
-  const { header } = start;
-  const rows = new RunRows(header.input.rows, header.isShrunk === true);
-  const history = new History(path, rows, header.action === 'create' || header.action === 'undo' ? given : undefined);
+  const { action, input, rows: inputRows, isShrunk } = start.header;
+  const rows = new RunRows(input.rows, isShrunk ? inputRows : undefined);
+  const history = new History(path, rows, action === 'create' || action === 'undo' ? given : undefined);
   const groups = readGroups(path, start, io);
   let next = await groups.next();
   for (; !next.done; next = await groups.next()) history.take(next.value.group, next.value.offsetBytes);
@@ -277,6 +278,7 @@ export async function readJournal(
   if (history.sessions.length === 0) throw damagedJournal(path, next.value.lengthBytes, 'the rest is missing');
   history.endSession(boot);
   const { sessions, nextSeq, ended, lastAt } = history;
+  const header = { ...start.header, ...history.input };
   return {
     ...{ header, ...next.value, sessions, nextSeq, ended, lastAt },
     counts: rows.counts(header.rows),
@@ -321,6 +323,7 @@ export function doneRow(record: JournalRecord) {
 
 class History {
   readonly sessions: SessionStart[] = [];
+  input: SessionInput | undefined;
   nextSeq = 1;
   ended: RunTotals | undefined;
   lastAt = 0;
@@ -362,7 +365,8 @@ class History {
         this.endSession(record[1].boot);
         this.sessions.push(record[1]);
         this.#rows.begin(record[1]);
-        return undefined;
+        this.input = record[1].input ?? this.input;
+        return record[1].input && this.#rows.extend(record[1].input.input.rows);
       case 'S':
         this.#rows.setServiceClock(record[1]);
         return undefined;

@@ -96,10 +96,11 @@ export function createJournal(path: string, header: NewHeader, session: SessionS
  */
 export function reopenJournal(
   path: string,
-  replay: JournalTail,
+  replay: JournalTail & { readonly header?: Pick<JournalHeader, 'file'> },
   session: SessionStart,
   io: JournalIo = fileIo,
 ): Journal {
+  const file = session.input?.file ?? replay.header?.file ?? undefined;
   const { line, seed } = beginLine(session, replay.seed);
   return tryTo('write', path, () => {
     const descriptor = openWhole(path, replay, io);
@@ -110,7 +111,7 @@ export function reopenJournal(
       abandon(descriptor, io);
       throw error;
     }
-    return journalOn(path, descriptor, { lengthBytes: replay.lengthBytes + line.length, seed }, io);
+    return journalOn(path, descriptor, { lengthBytes: replay.lengthBytes + line.length, seed }, io, file);
   });
 }
 
@@ -245,12 +246,15 @@ function journalOn(
   descriptor: number,
   { lengthBytes, seed: firstSeed }: Omit<JournalTail, 'tornBytes'>,
   io: JournalIo,
+  file?: string,
 ): Journal {
   const { append, sync, close } = appendTo(path, descriptor, lengthBytes, io);
+  const named = (record: JournalRecord): JournalRecord =>
+    record[0] === 'E' && file !== undefined ? ['E', { ...record[1], file }] : record;
   let seed = firstSeed;
   const write: Journal['write'] = (records, timeMs) => {
     if (records.length === 0) return append(Buffer.alloc(0));
-    const next = groupLine([Math.floor(timeMs), ...records], seed);
+    const next = groupLine([Math.floor(timeMs), ...records.map(named)], seed);
     append(next.line);
     seed = next.seed;
   };

@@ -14,14 +14,13 @@ import { findRunsDirectory, runsDirectory, storeDirectory } from '../settings/di
 import { createEarlier, type EarlierFile, readEarlier, reopenEarlier } from './earlier-values.ts';
 import type { RunLimits } from './flags.ts';
 import { createJournal, type Journal, type NewHeader, reopenJournal } from './journal.ts';
-import type { SessionStart } from './journal-format.ts';
+import type { SessionInput, SessionStart } from './journal-format.ts';
 import { beginsAsJournal, fileIo } from './journal-lines.ts';
 import { type Replay, readJournal } from './journal-read.ts';
 import { IdSet, type PresentMoment } from './keys.ts';
 import {
   compactOldRuns,
   findRun,
-  isComplete,
   isRunName,
   newestRun,
   newRunId,
@@ -137,7 +136,8 @@ export interface RunRecord {
     header: Omit<NewHeader, 'run' | 'identity' | 'tool' | 'idempotency' | 'profile' | 'startedAt'>,
     limit: number,
   ): RunRecording;
-  reopen(limit: number): RunRecording;
+  /** Continues the run; `input` is what it reads now. */
+  reopen(limit: number, input?: SessionInput): RunRecording;
   release(): void;
 }
 
@@ -224,6 +224,8 @@ export async function openRecord(
     readonly typedJournal?: string | undefined;
     /** Finds the run to resume in the directory of runs if none has the identity. */
     readonly findOther?: ((directory: string) => Promise<RunFile | undefined>) | undefined;
+    /** That run, and no other, is resumed. */
+    readonly isNamed?: boolean;
   },
   options: Pick<RunLimits, 'lockWaitMs' | 'breakLock'> & { readonly restart?: boolean },
   session: Session,
@@ -249,10 +251,7 @@ export async function openRecord(
     const given = new IdSet();
     const before = path === undefined || restart ? undefined : await readJournal(path, { boot: bootId(), given });
     const isDoubtful = (row: number) => before?.stateOf(row) === 'in-doubt';
-    const kept =
-      path !== undefined && before?.header.keepsBefore && !isComplete(before.counts)
-        ? await readEarlier(path, isDoubtful)
-        : undefined;
+    const kept = path !== undefined && before?.header.keepsBefore ? await readEarlier(path, isDoubtful) : undefined;
     const newest = journal === undefined ? newestRun(directory) : undefined;
     const run = newRunId(host.clock.now(), () => host.random(), newest);
     const word = (run: string) => (typedJournal === undefined ? run : journalWord(typedJournal));
@@ -269,12 +268,13 @@ export async function openRecord(
         const earlier = header.keepsBefore ? createEarlier(path) : undefined;
         return { run, word: word(run), journal: createJournal(path, header, startSession(limit, session)), earlier };
       },
-      reopen: (limit) => {
+      reopen: (limit, input) => {
         const path = journal ?? (last && renameRun(last, identity));
         if (before === undefined || path === undefined) throw new Error('there is no run to resume');
         const { run } = before.header;
+        const begun = { ...startSession(limit, session), input: changedInput(before.header, input) };
         const earlier = kept && reopenEarlier(kept);
-        return { run, word: word(run), journal: reopenJournal(path, before, startSession(limit, session)), earlier };
+        return { run, word: word(run), journal: reopenJournal(path, before, begun), earlier };
       },
       release,
     };
@@ -282,6 +282,13 @@ export async function openRecord(
     release();
     throw error;
   }
+}
+
+/** The input of a session, unless it is that of the one before. */
+function changedInput(before: SessionInput, input: SessionInput | undefined): SessionInput | undefined {
+  if (input === undefined) return undefined;
+  const isSame = before.file === input.file && before.input.sha256 === input.input.sha256;
+  return isSame && before.mapping === input.mapping ? undefined : input;
 }
 
 async function takeRunLock(
@@ -301,7 +308,7 @@ async function takeRunLock(
 /** Finds the previous run in the directory of runs, and locks it. */
 async function lastRun(
   directory: string,
-  { identity, findOther }: Parameters<typeof openRecord>[0],
+  { identity, findOther, isNamed = false }: Parameters<typeof openRecord>[0],
   restarts: boolean,
   lock: (path: string) => Promise<void>,
   host: Host,
@@ -309,15 +316,25 @@ async function lastRun(
   // The lock is new, so its time bounds a process clock that runs ahead of the file system's.
   await compactOldRuns(directory, Math.min(host.clock.now(), fileIo.modifiedMs(runLock(directory, identity))));
   const last = findRun(directory, identity);
-  if (last !== undefined || restarts) return last;
+  if (restarts || (last !== undefined && !isNamed)) return last;
   for (let other = await findOther?.(directory); other !== undefined; ) {
     await lock(runLock(directory, other.identityStart));
     // Another process may have resumed the run under another identity before this one got the lock.
     const locked: RunFile | undefined = await findOther?.(directory);
-    if (locked?.path === other.path) return other;
+    if (locked?.path === other.path) {
+      if (last !== undefined && last.path !== other.path) throw otherRunOf(other, last);
+      return other;
+    }
     other = locked;
   }
   return undefined;
+}
+
+/** Rows that are done in one run would be sent by the other. */
+function otherRunOf({ run }: RunFile, last: RunFile): Failure {
+  return new Failure('usage', `cannot resume run ${run}: the last run of this input is ${last.run}`, {
+    hint: `pass --resume=${last.run} to resume that run; nothing was sent`,
+  });
 }
 
 /** @throws {Failure} local-file, if the file is not a journal: it would be replaced */

@@ -2,12 +2,13 @@
  * The journals in the directory of runs: naming, finding, listing and compaction. What cannot be read or written is a
  * Failure (local-file).
  */
+import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { errnoCode, Failure } from '../core/errors.ts';
 import { listNames } from '../core/text.ts';
 import { replaceWhole } from '../core/write-file.ts';
 import { earlierPath, isEarlierFile } from './earlier-values.ts';
-import { encodeLines, type JournalHeader, type RowCounts } from './journal-format.ts';
+import { encodeLines, type JournalHeader, type RowCounts, type RunTotals } from './journal-format.ts';
 import { fileIo, type JournalIo, journalFault, readHeader, readLastGroup } from './journal-lines.ts';
 import { type ReplayOptions, readJournal } from './journal-read.ts';
 
@@ -37,12 +38,15 @@ async function compactBytes(path: string, nowMs: number, io: JournalIo): Promise
   const replay = await readJournal(path, { boot: '', io });
   const session = replay?.sessions.at(-1);
   if (replay?.ended === undefined || session === undefined) return undefined;
-  const { header, ended, counts, lastAt } = replay;
+  const { header, ended, counts, lastAt, hashOf } = replay;
   // Checked against the records too, since they are lost after compaction.
   const didAll = counts.done === header.rows && ended.done === header.rows;
   if (!didAll || !isOldEnough(lastAt, nowMs)) return undefined;
   const timeMs = Math.max(0, lastAt - session.at);
-  return encodeLines({ ...header, isShrunk: true }, [[timeMs, ['B', session], ['E', ended]]]);
+  const rowsHash = createHash('sha256');
+  for (let row = 1; row <= header.input.rows; row += 1) rowsHash.update(hashOf(row) ?? '');
+  const shrunk = { ...header, isShrunk: true, rowsHash: rowsHash.digest('hex') } as const;
+  return encodeLines(shrunk, [[timeMs, ['B', session], ['E', ended]]]);
 }
 
 export interface RunFile {
@@ -106,11 +110,14 @@ export function findRun(directory: string, identity: string): RunFile | undefine
   return runFiles(directory).find((file) => identity.startsWith(file.identityStart));
 }
 
-/** Finds runs by their header, newest first; skips runs without a readable header. */
-export function* runsWith(directory: string, isWanted: (header: JournalHeader) => boolean): Generator<RunFile> {
+/** Finds runs by their first line, newest first; skips runs where that cannot be read. */
+export function* runsWith(
+  directory: string,
+  isWanted: (header: JournalHeader, file: RunFile) => boolean,
+): Generator<RunFile> {
   for (const file of runFiles(directory)) {
     const start = startOf(file.path);
-    if (start !== undefined && start !== 'unreadable' && isWanted(start.header)) yield file;
+    if (start !== undefined && start !== 'unreadable' && isWanted(start.header, file)) yield file;
   }
 }
 
@@ -151,11 +158,16 @@ export function isRunAbbreviation(word: string): boolean {
  * @throws {Failure} usage, also if several runs have the abbreviation
  */
 export function resolveRun(directory: string, word: string, nowMs: number): string {
+  return resolveRunFile(directory, word, nowMs).path;
+}
+
+/** As `resolveRun`. */
+export function resolveRunFile(directory: string, word: string, nowMs: number): RunFile {
   const files = runFiles(directory);
   const last = word === 'last' ? lastWritten(files, nowMs) : undefined;
   const found = word === 'last' ? [last].flatMap((run) => run ?? []) : withAbbreviation(files, word);
   const [only, ...others] = found;
-  if (only !== undefined && others.length === 0) return only.path;
+  if (only !== undefined && others.length === 0) return only;
   const names = listNames(
     found.map(({ run }) => run),
     5,
@@ -279,10 +291,14 @@ export async function readRunFile(file: RunFile, { boot, io = fileIo }: ReplayOp
   const start = readHeader(file.path, io);
   if (start === undefined) return undefined;
   const last = readLastGroup(file.path, start, io)?.at(-1);
-  const ended = Array.isArray(last) && last[0] === 'E' ? (last[1] as RowCounts) : undefined;
-  const counts = ended ?? (await readJournal(file.path, { boot, io }))?.counts;
-  if (counts === undefined) return undefined;
-  return { ...file, header: start.header, counts: countsAmong(counts) };
+  if (Array.isArray(last) && last[0] === 'E') {
+    const ended = last[1] as RunTotals;
+    const counts = countsAmong(ended);
+    const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
+    return { ...file, header: { ...start.header, rows, file: ended.file ?? start.header.file }, counts };
+  }
+  const replay = await readJournal(file.path, { boot, io });
+  return replay && { ...file, header: replay.header, counts: replay.counts };
 }
 
 function countsAmong({ done, failed, invalid, inDoubt, skipped, left }: RowCounts): RowCounts {

@@ -164,12 +164,13 @@ async function run<R extends PlannedRow>(plan: RunPlan<R>, report: RowReport<R>,
 
 const nameMax = 100;
 
-export function resumeCommand(words: readonly string[]): string {
+/** @param run the run to name, if another input may take the place of this one */
+export function resumeCommand(words: readonly string[], run?: string): string {
   // --in-doubt was about the rows in doubt of that time.
   const kept = words.filter(
-    (word, at) => !/^--(restart|resume|in-doubt(=.*)?)$/.test(word) && !(words[at - 1] === '--in-doubt' && at > 0),
+    (word, at) => !/^--(restart|(resume|in-doubt)(=.*)?)$/.test(word) && !(words[at - 1] === '--in-doubt' && at > 0),
   );
-  return ['listctl', ...kept.map(shellWord), '--resume'].join(' ');
+  return ['listctl', ...kept.map(shellWord), run === undefined ? '--resume' : `--resume=${run}`].join(' ');
 }
 
 /** The kinds of failures that the same row has again; a lock (HTTP 423) ends by itself. */
@@ -182,15 +183,16 @@ function isLasting({ kind, status }: FailureGroup): boolean {
 /**
  * Makes the hints of a run that did not complete.
  *
- * @param resume the command that resumes it
+ * @param resumeOf makes the command that resumes it, of the run on a command line
  * @param keepsDoubt whether that does not send rows in doubt
  * @param repair the hint if all rows of the run are done, except those that failed in these ways
  * @param canLookUp whether rows in doubt can be looked up by their keys
  */
 export function nextSteps(
-  resume: string,
+  resumeOf: (word: string) => string,
   keepsDoubt: boolean,
-  repair: (kinds: ReadonlySet<string>) => string = () => `fix these rows, then resume with: ${resume}`,
+  repair: (kinds: ReadonlySet<string>, word: string) => string = (_, word) =>
+    `fix these rows, then resume with: ${resumeOf(word)}`,
   canLookUp = false,
 ): RunPlan<never>['nextSteps'] {
   return (word, { left, failed, invalid, inDoubt, reason }, failures) => {
@@ -199,8 +201,8 @@ export function nextSteps(
     const kinds = new Set(failures.map(({ kind }) => kind));
     // Without a reason to stop, the rows that are left follow failed ones of the same item.
     const isStopped = left > 0 && reason !== undefined;
-    if (!isStopped && inDoubt === 0 && failures.every(isLasting) && kinds.size > 0) return [repair(kinds)];
-    if (isLeft || !keepsDoubt) return [`resume with: ${resume}`, ...(inDoubt > 0 ? [listing] : [])];
+    if (!isStopped && inDoubt === 0 && failures.every(isLasting) && kinds.size > 0) return [repair(kinds, word)];
+    if (isLeft || !keepsDoubt) return [`resume with: ${resumeOf(word)}`, ...(inDoubt > 0 ? [listing] : [])];
     const resolving = `listctl runs resolve ${word}`;
     if (canLookUp) return [listing, `look them up again with: ${resolving} --auto`];
     return [listing, `resolve each row with: ${resolving} --row N --applied ID, or --not-applied`];

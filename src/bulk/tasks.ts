@@ -16,6 +16,11 @@ export function newCounts(rows: number): RunningCounts {
   return { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: rows };
 }
 
+/** The counts of a resumed run, with the rows that were added to its input. */
+export function resumedCounts({ header, counts }: Replay, rows: number): RunningCounts {
+  return { ...counts, left: counts.left + rows - header.rows };
+}
+
 /** Skips rows that are not done, and records it if there is a journal. */
 export function skipRows(
   rows: Iterable<number>,

@@ -331,8 +331,9 @@ function seeHelp(command: Command): string {
 }
 
 /** `--site <id>`, of `-s, --site <id>` */
+/** Without an optional value: `--resume` for `--resume[=run]`. */
 function longOf(flags: string): string {
-  return flags.slice(flags.indexOf('--'));
+  return flags.slice(flags.indexOf('--')).replace(/\[=[^\]]*\]$/, '');
 }
 
 function pathOf(command: Command): string {

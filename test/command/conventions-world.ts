@@ -184,7 +184,7 @@ function environmentIn(directory: string, { url }: { readonly url: string }): Re
 
 /** A run that is half done, and the state of a manifest that says something else by now. */
 async function haveRunAndState(directory: string, env: Readonly<Record<string, string>>): Promise<void> {
-  writeFileSync(join(directory, 'rows.csv'), 'Title\na\nrefused\n');
+  writeFileSync(join(directory, 'rows.csv'), 'Title\nb\nrefused\n');
   writeFileSync(join(directory, 'complete.csv'), 'Title\na\n');
   const begun = [
     ['items', 'create', '--from', 'complete.csv', '-o', 'none'],

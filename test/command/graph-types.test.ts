@@ -273,7 +273,7 @@ describe('--names display', () => {
     await listctl(['items', 'create', '--from', books, '--names', 'display']);
     await listctl(['items', 'create', '-f', 'Title=Dune', '-f', 'Due Date=2026-01-31', '--names', 'display']);
     const json = file('books.jsonl', '{"Title": "Dune", "Due Date": "2026-01-31"}\n');
-    await listctl(['items', 'create', '--from', json, '--names', 'display']);
+    await listctl(['items', 'create', '--from', json, '--names', 'display', '--restart']);
     const expected = { Title: 'Dune', Due_x0020_Date: '2026-01-31' };
     expect(sentFields()).toEqual([expected, expected, expected]);
   });

@@ -76,7 +76,7 @@ describe('as values', () => {
       if (format === 'yaml') continue;
       const shown = world.file(`shown.${format}`, stdout);
       const put = await world.run(['items', 'update', '--from', shown, '-o', 'jsonl']);
-      const copied = await world.run(['items', 'create', '--from', shown, '-l', 'copies', '-o', 'jsonl']);
+      const copied = await world.run(['items', 'create', '--from', shown, '-l', `copies-${format}`, '-o', 'jsonl']);
       expect([put.exitCode, copied.exitCode]).toEqual([0, 0]);
       expect(jsonLines(copied.stdout)).toHaveLength(naughtyStrings.length);
       const after = await world.run(['items', 'get', '--from', ids, '-o', 'json']);

@@ -224,7 +224,7 @@ describe('runs show', () => {
   test('a run by its id, as the last one, and by the path of a journal', async ({ world }) => {
     const run = await world.create(['milk', 'bread']);
     const own = join(world.path, 'own.journal');
-    await world.create(['milk'], ['--journal', own]);
+    await world.create(['eggs'], ['--journal', own]);
 
     const byId = await world.run(['runs', 'show', run, '-o', 'json']);
     const last = await world.run(['runs', 'show', 'last', '-o', 'json']);

@@ -328,10 +328,13 @@ async function planOf(
         : createUndoSender({ run, list, client, isForced: flags.force === true }),
     pace: items.needsReads ? halved(pace) : pace,
     rejects: openRejectsFile(undo.rejects, { row: rejectedRow }),
-    nextSteps: nextSteps(resume, isCreate && idempotency !== 'honored', (kinds) =>
-      kinds.size === 1 && kinds.has('conflict')
-        ? `check the items that changed; ${action === 'create' ? 'delete them' : 'put them back'} anyway with: ${resume} --force`
-        : `resume with: ${resume}`,
+    nextSteps: nextSteps(
+      () => resume,
+      isCreate && idempotency !== 'honored',
+      (kinds) =>
+        kinds.size === 1 && kinds.has('conflict')
+          ? `check the items that changed; ${action === 'create' ? 'delete them' : 'put them back'} anyway with: ${resume} --force`
+          : `resume with: ${resume}`,
     ),
   };
 }

@@ -48,7 +48,7 @@ describe.each(['row', 'content', 'Code', 'column:Code'])('--idempotency-key-from
     await world.run(create(world.file('a.csv', codes), ...words));
     await world.run(create(world.file('a.csv', codes), ...words, '-l', 'others'));
     const rows = ['A', 'B', 'C'].map((Code, at) => JSON.stringify({ id: '9', fields: { Code, Title: `t${at + 1}` } }));
-    await world.run(create(world.file('a.jsonl', rows.join('\n')), ...words));
+    await world.run(create(world.file('a.jsonl', rows.join('\n')), ...words, '--restart'));
 
     const keys = service.requests.map(({ key }) => key);
     expect(new Set(keys.slice(0, 6)).size).toBe(6);

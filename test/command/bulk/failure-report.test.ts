@@ -102,7 +102,7 @@ test('a failure of the whole command is reported, and a run without failures', a
   const { world } = await listWorld({ t2: { status: 401 } });
   const report = ['--concurrency', '1', '--report', 'junit=junit.xml'];
 
-  await world.run([...create(world.file('a.csv', titles(1))), ...report]);
+  await world.run([...create(world.file('a.csv', 'Title\na1\n')), ...report]);
   expect(casesIn(world).slice(1)).toEqual([expect.stringMatching(/ name="1 other done" file="[^"]*a.csv"\/>$/)]);
 
   await world.run([...create(world.file('b.csv', titles(3))), ...report]);

@@ -213,8 +213,14 @@ describe('--resume', () => {
   });
 
   test.for([
-    { what: 'another content', content: titles(3).replace('t2', 'x2'), more: [], says: 'leave out --resume' },
-    { what: 'more rows', content: titles(4), more: [], says: 'leave out --resume' },
+    {
+      what: 'another content',
+      content: titles(3).replace('t2', 'x2'),
+      more: [],
+      says: 'row 2 (line 3) changed since run',
+    },
+    { what: 'a row less', content: titles(2), more: [], says: 'had 3 rows, but this one has 2' },
+    { what: 'other rows', content: titles(3).replaceAll('t', 'x'), more: [], says: 'leave out --resume' },
     { what: 'another mapping', content: titles(3), more: ['--rename', 'Title=Name'], says: '--restart' },
     { what: 'another common field', content: titles(3), more: ['-f', 'a=1'], says: '--restart' },
   ])('of a whole run with $what is 2 and says what to do', async ({ content, more, says }, { service, world }) => {
@@ -311,7 +317,6 @@ describe('--resume', () => {
       says: 'row 2 (line 3) changed since',
     },
     { what: 'a row less', content: 'Title\nt1\nt2\nt4\nt5\n', says: 'changed since' },
-    { what: 'a row more', content: titles(6), says: 'but this one has 6' },
     { what: 'done rows in another order', content: 'Title\nt2\nt1\nt3\nt4\nt5\n', says: 'changed since' },
     {
       ...{ what: 'a row in doubt that has changed, also with --in-doubt retry', status: 500 },
@@ -343,7 +348,7 @@ describe('--resume', () => {
 
     const first = await world.run(words, { stdin: titles(5) });
     const refused = await world.run(words, { stdin: titles(5) });
-    const other = await world.run(words, { stdin: titles(2) });
+    const other = await world.run(words, { stdin: titles(2).replaceAll('t', 'u') });
     mend();
     const resumed = await world.run([...words, '--resume'], { stdin: titles(5) });
 

@@ -39,7 +39,9 @@ describe('P23, P24: a run that another process holds', () => {
 
   test("P23: two runs of other inputs are not in each other's way", async ({ service, world }) => {
     const runs = await Promise.all(
-      [20, 21, 22].map((rows) => world.run(create(world.file(`${rows}.csv`, titles(rows)), '-o', 'none'))),
+      [20, 21, 22].map((rows) =>
+        world.run(create(world.file(`${rows}.csv`, titles(rows)), '-f', `Of:=${rows}`, '-o', 'none')),
+      ),
     );
 
     expect([runs.map(({ exitCode }) => exitCode), service.items.size]).toEqual([[0, 0, 0], 63]);

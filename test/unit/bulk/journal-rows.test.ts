@@ -10,7 +10,7 @@ const intended = (row: number, seq: number, key: string | null = null): IntentRe
 
 describe('a doubt', () => {
   test('is as old as the last attempt, where no key makes it one with those before', () => {
-    const rows = new RunRows(5, false);
+    const rows = new RunRows(5);
     rows.take(intended(1, 1), 100);
     rows.take(['U', 1, 'no response', 1], 200);
     rows.take(intended(1, 2), 300);
@@ -20,7 +20,7 @@ describe('a doubt', () => {
   });
 
   test('is as old as the first attempt with its key', () => {
-    const rows = new RunRows(5, false);
+    const rows = new RunRows(5);
     rows.take(intended(1, 1, 'k'), 100);
     rows.take(['U', 1, 'no response', 1], 200);
     rows.take(intended(1, 2, 'k'), 300);
@@ -34,7 +34,7 @@ describe('the moment of a doubt by the clock of the service', () => {
   const session = (at: number) => ({ boot: 'here', limit: 9, tool: '0.1.0', at });
 
   test('is known of what its session sent, before or after the service said its time', () => {
-    const rows = new RunRows(5, false);
+    const rows = new RunRows(5);
     rows.begin(session(1000));
     rows.take(intended(1, 1, 'a'), 1001);
     rows.take(intended(2, 2, 'b'), 1002);
@@ -49,7 +49,7 @@ describe('the moment of a doubt by the clock of the service', () => {
   });
 
   test('is of the session that first sent the key', () => {
-    const rows = new RunRows(5, false);
+    const rows = new RunRows(5);
     rows.begin(session(1000));
     rows.take(intended(1, 1, 'a'), 1001);
     rows.endSession(session(1000), '');
@@ -65,7 +65,7 @@ describe('the moment of a doubt by the clock of the service', () => {
 });
 
 test.each([1, 1023, 1024, 1025, 2048, 2049, 5000])('row %i is remembered, whichever came before', (row) => {
-  const rows = new RunRows(5000, false);
+  const rows = new RunRows(5000);
   rows.take(intended(1, 1), 0);
   rows.take(['X', 2], 0);
   rows.take(intended(row, 2), 0);
@@ -77,7 +77,7 @@ test.each([1, 1023, 1024, 1025, 2048, 2049, 5000])('row %i is remembered, whiche
 });
 
 test('a hash is given back with its zeros', () => {
-  const rows = new RunRows(5, false);
+  const rows = new RunRows(5);
   rows.take(['I', 1, 1, 1, null, '0000000a00000b00'], 0);
 
   expect(rows.hashOf(1)).toBe('0000000a00000b00');
@@ -85,7 +85,7 @@ test('a hash is given back with its zeros', () => {
 
 test('of a run over very many rows only those that were begun take memory', () => {
   const before = process.memoryUsage().arrayBuffers;
-  const rows = new RunRows(50_000_000, false);
+  const rows = new RunRows(50_000_000);
   for (let row = 1; row <= 10_000; row += 1) rows.take(intended(row, row), 0);
   rows.take(intended(49_999_999, 10_001), 0);
 

@@ -1,0 +1,123 @@
+/** Compares an input with the rows that a run sent. */
+import { createHash, type Hash } from 'node:crypto';
+import type { KeyField } from '../api/graph/key-field.ts';
+import type { RowsFile } from '../rows/read.ts';
+import type { BadRow, Row } from '../rows/types.ts';
+import type { InputFacts, JournalHeader } from './journal-format.ts';
+import type { Replay } from './journal-read.ts';
+import { hashOf } from './tasks.ts';
+
+/** The action and the place of a run; with the content of its input, its identity. */
+export type RunTarget = Pick<JournalHeader, 'action' | 'origin' | 'profile' | 'site' | 'list' | 'shard'>;
+
+/** The input of a run, to compare with that of others. */
+export interface RunInput extends Pick<InputFacts, 'rows' | 'sha256' | 'sample'> {
+  readonly target: RunTarget;
+  readonly name: string;
+  readonly path: string | undefined;
+  /** A hash of the options that map columns to fields. */
+  readonly mapping: string;
+  /** The source of derived keys, as recorded in the journal. */
+  readonly keysFrom: string | undefined;
+  readonly keyField: KeyField | undefined;
+  /** Whether a run was undone: of an update or a delete, in part. */
+  readonly isUndone: (before: Replay) => Promise<boolean>;
+  readonly match: (before: Replay) => Promise<InputMatch>;
+}
+
+/** How an input compares with the rows that a run sent. */
+export type InputMatch =
+  /** They are in it, unchanged; others may be fixed, and added at the end. */
+  | { readonly kind: 'same' }
+  /** Most of them are; `row` is the first that is not, undefined if it is missing or unknown. */
+  | { readonly kind: 'changed'; readonly row: Row | BadRow | undefined }
+  | { readonly kind: 'other' };
+
+/** The rows of a sample: few, however many there are, and with those of any input that begins with the same rows. */
+function isSampled(row: number): boolean {
+  return row <= 16 || (row & (row - 1)) === 0;
+}
+
+/** Wraps a file so that reading it over every shard takes a sample of its rows. */
+export function sampled(file: RowsFile): { readonly file: RowsFile; rows(): readonly string[] } {
+  let sample: string[] = [];
+  const take = (row: Row | BadRow) => {
+    if (isSampled(row.number)) sample.push(row.problem === undefined ? hashOf(row) : '');
+  };
+  const blocks: RowsFile['blocks'] = async function* (pass = {}) {
+    sample = [];
+    for await (const block of file.blocks(pass)) {
+      if (pass.everyShard) block.forEach(take);
+      yield block;
+    }
+  };
+  return { rows: () => sample, file: { ...file, blocks } };
+}
+
+/** Whether most rows of the shorter sample are in the other one. */
+export function sharesSample(one: InputFacts['sample'] = [], other: InputFacts['sample'] = []): boolean {
+  const length = Math.min(one.length, other.length);
+  const same = one.slice(0, length).filter((hash, at) => hash !== '' && hash === other[at]).length;
+  return length > 0 && same * 2 >= length;
+}
+
+/** So many rows are compared at least before an input is taken for another one. */
+const comparedMin = 1000;
+
+/** Compares the rows of a file with those that a run sent. */
+export async function matchRows(
+  before: Replay,
+  file: RowsFile,
+  input: Pick<RunInput, 'rows' | 'sample'>,
+): Promise<InputMatch> {
+  const { header, counts } = before;
+  const rows = new SentRows(before);
+  for await (const block of file.blocks()) {
+    for (const row of block) rows.take(row);
+    if (rows.isDecided) break;
+  }
+  const { same, changed, first } = rows;
+  if (!rows.areCompactedSame()) {
+    return sharesSample(header.input.sample, input.sample) ? { kind: 'changed', row: undefined } : { kind: 'other' };
+  }
+  const sent = counts.done + counts.inDoubt;
+  if (changed > same || (same === 0 && sent > 0)) return { kind: 'other' };
+  const hasAll = same === sent && input.rows >= header.input.rows;
+  return hasAll ? { kind: 'same' } : { kind: 'changed', row: first };
+}
+
+/** Counts the rows that a run did or may have done, by whether they are the same in a file. */
+class SentRows {
+  same = 0;
+  changed = 0;
+  first: Row | BadRow | undefined;
+  isDecided = false;
+  readonly #before: Replay;
+  /** Of the rows of which a compacted journal has one hash together. */
+  #compacted: Hash | undefined;
+
+  constructor(before: Replay) {
+    this.#before = before;
+  }
+
+  take(row: Row | BadRow): void {
+    const { header, stateOf, hashOf: sentHash } = this.#before;
+    this.isDecided ||= row.number > header.input.rows || (this.changed > comparedMin && this.changed > this.same);
+    const state = this.isDecided ? 'pending' : stateOf(row.number);
+    if (state !== 'done' && state !== 'in-doubt') return;
+    const sent = sentHash(row.number);
+    const hash = row.problem === undefined ? hashOf(row) : '';
+    if (sent === undefined && header.isShrunk) {
+      this.#compacted = (this.#compacted ?? createHash('sha256')).update(hash);
+      this.same += 1;
+    } else if (hash === sent) this.same += 1;
+    else {
+      this.changed += 1;
+      this.first ??= row;
+    }
+  }
+
+  areCompactedSame(): boolean {
+    return this.#compacted === undefined || this.#compacted.digest('hex') === this.#before.header.rowsHash;
+  }
+}

@@ -1,0 +1,235 @@
+/** Finds the recorded runs that have rows of an input: by its content, a sample of its rows, or its file. */
+import { Failure } from '../core/errors.ts';
+import { countOf } from '../core/text.ts';
+import type { BadRow, Row } from '../rows/types.ts';
+import { type RunInput, type RunTarget, sharesSample } from './input-match.ts';
+import type { JournalHeader } from './journal-format.ts';
+import { type Replay, readJournal } from './journal-read.ts';
+import { bootId, identityOf, originFlags, withoutKind } from './record.ts';
+import { again, choice, type ResumeDecision } from './resume.ts';
+import { isComplete, type ReadRun, type RunFile, readRunFile, runsWith } from './runs.ts';
+
+/** The run that has most rows of an input. */
+export interface RelatedRun {
+  /** The one to resume; undefined if no run has them unchanged. */
+  readonly run: RunFile | undefined;
+  /** The newest one where some of them changed since. */
+  readonly changed: { readonly before: Replay; readonly row: Row | BadRow | undefined } | undefined;
+}
+
+/**
+ * Finds the run of an input that was edited, extended or renamed since. Reads the journals of those alone that have most
+ * rows of a sample, or are incomplete and of the same file.
+ *
+ * @throws {Failure} local-file
+ */
+export async function findRelatedRun(directory: string, input: RunInput): Promise<RelatedRun> {
+  let undone: RunFile | undefined;
+  let changed: RelatedRun['changed'];
+  for await (const { run, before } of candidates(directory, input)) {
+    const match = await input.match(before);
+    if (match.kind === 'other') continue;
+    const isUndone = isComplete(before.counts) && (await input.isUndone(before));
+    if (isUndone) undone ??= match.kind === 'same' ? run : undefined;
+    else if (match.kind === 'same') return { run, changed: undefined };
+    else changed ??= { before, row: match.row };
+  }
+  return { run: changed === undefined ? undone : undefined, changed };
+}
+
+async function* candidates(
+  directory: string,
+  input: RunInput,
+): AsyncGenerator<{ readonly run: RunFile; readonly before: Replay }> {
+  const { target, path } = input;
+  const boot = bootId();
+  const isCandidate = (header: JournalHeader, run: RunFile) =>
+    isSameTarget(header, target) && ((path !== undefined && header.file === path) || isLike(header, run, input));
+  for (const run of runsWith(directory, isCandidate)) {
+    const listed = await readRunFile(run, { boot });
+    // Of the same file there may be a run for every day.
+    if (listed === undefined || (isComplete(listed.counts) && !isLike(listed.header, run, input))) continue;
+    const before = await readJournal(run.path, { boot });
+    if (before !== undefined) yield { run, before };
+  }
+}
+
+/** Whether a run may have most rows of an input, by the first line of its journal. */
+function isLike(
+  { input: { sample, rows }, identity, file: name, isShrunk }: JournalHeader,
+  file: RunFile,
+  input: RunInput,
+): boolean {
+  // A resumed run has the name of its last input, while its first line is that of the first.
+  if (!identity.startsWith(file.identityStart) || sharesSample(sample, input.sample)) return true;
+  // An earlier version took no sample.
+  return sample === undefined && name === input.path && rows <= input.rows && !isShrunk;
+}
+
+/** The identity of a run: 64 hex digits. */
+export function runIdentity({ action, origin, site, list, shard }: RunTarget, sha256: string): string {
+  return identityOf(action, origin, site, list, shard, sha256);
+}
+
+export function isSameTarget(one: RunTarget, other: RunTarget): boolean {
+  return isSameList(one, other) && one.origin === other.origin && one.shard === other.shard;
+}
+
+function isSameList(one: RunTarget, other: RunTarget): boolean {
+  return one.action === other.action && one.site === other.site && one.list === other.list;
+}
+
+/**
+ * The failure of a `--resume` without a run; names incomplete runs of the same rows elsewhere.
+ *
+ * @throws {Failure} usage, for a create by the other kind of service
+ */
+export async function nothingToResume(
+  directory: string | undefined,
+  input: RunInput,
+  journal: string | undefined,
+): Promise<Failure> {
+  const { target, name } = input;
+  const found: ReadRun[] = [];
+  for await (const run of runsOfRows(directory, input)) {
+    if (target.action === 'create') refuseOtherService(run, target);
+    if (!isComplete(run.counts) && found.length < elsewhereMax) found.push(run);
+  }
+  const where = journal === undefined ? '' : `${journal} does not exist, and `;
+  const elsewhere = found.map(({ header }) => `; ${placeOf(header, target, journal)}`).join('');
+  const [first] = found;
+  const resume = first === undefined ? [] : [`${adviceFor(first.header, target, journal)}; nothing was sent`];
+  // Without --restart a run that shares rows with one of this list is refused as well.
+  const isRepeat = found.some(
+    ({ header }) => header.origin === target.origin && sharesRows(header.shard, target.shard),
+  );
+  const how = isRepeat ? 'pass --restart instead of --resume' : 'leave out --resume';
+  const start = `if no row was sent yet, ${how} to start a run; a new run ${target.action}s every row${first === undefined ? '; nothing was sent' : ''}`;
+  return new Failure('usage', `cannot resume: ${where}no run of ${name} is recorded here${elsewhere}`, {
+    hint: [...resume, start].join('\n'),
+  });
+}
+
+/**
+ * Refuses rows that a run sent to the same list by the other kind of service: its items may be there.
+ *
+ * @throws {Failure} usage
+ */
+function refuseOtherService({ header }: ReadRun, { origin: here, shard }: RunTarget): void {
+  const { run, origin } = header;
+  const isOther = origin !== here && withoutKind(origin) === withoutKind(here);
+  if (!isOther || !sharesRows(header.shard, shard)) return;
+  throw new Failure('usage', `run ${run} of the same rows used the service ${origin}, not ${here}`, {
+    hint: `pass ${originFlags(origin, here)}, or --restart to create these rows again; nothing was sent`,
+  });
+}
+
+/**
+ * Finds another run that created rows of this input in the same list: of a shard that shares rows with this one, or
+ * recorded in the state directory where this one has a --journal.
+ *
+ * @throws {Failure} usage, if a run of the other kind of service did
+ */
+export async function findOverlappingRun(
+  directory: string | undefined,
+  input: RunInput,
+  journal: string | undefined,
+): Promise<ReadRun | undefined> {
+  const { target } = input;
+  let newest: ReadRun | undefined;
+  for await (const run of runsOfRows(directory, input)) {
+    refuseOtherService(run, target);
+    const { header, counts } = run;
+    // Those that could be resumed were compared before.
+    const isResumable = journal === undefined && isSameTarget(header, target);
+    const isOverlapping = !isResumable && header.origin === target.origin && sharesRows(header.shard, target.shard);
+    if (isOverlapping && counts.done + counts.inDoubt > 0) newest ??= run;
+  }
+  return newest;
+}
+
+/**
+ * Finds the readable runs of the same rows in a list of that name, newest first; none if the directory cannot be read,
+ * since a run with a --journal does not need it.
+ */
+async function* runsOfRows(
+  directory: string | undefined,
+  { sha256, sample, target }: Pick<RunInput, 'sha256' | 'sample' | 'target'>,
+): AsyncGenerator<ReadRun> {
+  const isOfRows = (header: JournalHeader) =>
+    isSameList(header, target) && (header.input.sha256 === sha256 || sharesSample(header.input.sample, sample));
+  for (const file of directory === undefined ? [] : runsIn(directory, isOfRows)) {
+    // A damaged one is reported when it is used.
+    const run = await readRunFile(file, { boot: bootId() }).catch(() => undefined);
+    if (run !== undefined) yield run;
+  }
+}
+
+function runsIn(directory: string, isWanted: (header: JournalHeader) => boolean): readonly RunFile[] {
+  try {
+    return [...runsWith(directory, isWanted)];
+  } catch {
+    return [];
+  }
+}
+
+/** Whether two shards have rows in common: row n is of shard `I/N` where n - I is a multiple of N. */
+function sharesRows(one: string | null, other: string | null): boolean {
+  const [[index, count], [otherIndex, otherCount]] = [shardNumbers(one), shardNumbers(other)];
+  return (index - otherIndex) % greatestDivisor(count, otherCount) === 0;
+}
+
+function shardNumbers(shard: string | null): readonly [index: number, count: number] {
+  const [index = 1, count = 1] = (shard ?? '1/1').split('/').map(Number);
+  return [index, count];
+}
+
+function greatestDivisor(one: number, other: number): number {
+  return other === 0 ? one : greatestDivisor(other, one % other);
+}
+
+export function askToOverlap(other: ReadRun, { target, name }: RunInput, journal: string | undefined): ResumeDecision {
+  const { header, counts } = other;
+  const { run, startedAt, shard } = header;
+  const where = shard === target.shard ? 'recorded in the state directory' : shardText(shard);
+  const resuming = isComplete(counts) ? [] : [adviceFor(header, target, journal, ['pass --resume'])];
+  return choice(
+    { kind: 'new' },
+    `run ${run} (started ${startedAt}, ${where}) already created ${countOf(counts.done, 'row')} of ${name} in this list`,
+    'Create these rows again?',
+    [`pass --restart to ${again(other, { target })}; nothing was sent`, ...resuming],
+  );
+}
+
+function shardText(shard: string | null): string {
+  return shard === null ? 'without --shard' : `as shard ${shard}`;
+}
+
+const elsewhereMax = 3;
+
+function placeOf({ run, origin, shard }: JournalHeader, here: RunTarget, journal: string | undefined): string {
+  const parts = [
+    ...(origin === here.origin ? [] : [`at ${origin}`]),
+    ...(shard === here.shard ? [] : [shardText(shard)]),
+  ];
+  const only = journal === undefined ? 'with an input that was changed since' : 'in the state directory';
+  const where = parts.length === 0 ? only : parts.join(', ');
+  return `run ${run} of the same rows is incomplete, ${where}`;
+}
+
+function adviceFor(
+  { file, origin, profile, shard }: JournalHeader,
+  here: RunTarget,
+  journal: string | undefined,
+  more: readonly string[] = [],
+): string {
+  // A profile that has changed its service since does not lead there.
+  const other = profile === undefined || profile === here.profile ? originFlags(origin, here.origin) : `-p ${profile}`;
+  const flags = [
+    ...(journal === undefined ? [] : ['leave out --journal']),
+    ...(origin === here.origin ? [] : [`pass ${other}`]),
+    ...(shard === here.shard ? [] : [shard === null ? 'leave out --shard' : `pass --shard ${shard}`]),
+  ];
+  const advice = [...(flags.length === 0 ? [`pass --from ${file}`] : flags), ...more];
+  return `${advice.join(' and ')} to resume that run`;
+}
