@@ -139,7 +139,7 @@ export type RowRecord =
   | readonly ['X', row: number]
   /** Sent, with unknown outcome. */
   | readonly ['U', row: number, cause: string, tookMs: number | null]
-  /** The resolution of a row in doubt; `applied` is final. */
+  /** The resolution of a row in doubt; `applied` is final. Any row that is not done can be `skipped`. */
   | readonly ['R', row: number, 'applied', id: string]
   | readonly ['R', row: number, 'not-applied']
   | readonly ['R', row: number, 'skipped'];

@@ -84,12 +84,16 @@ function askToResume(before: Replay, input: RunInput): ResumeDecision {
     [counts.inDoubt, 'in doubt'],
   ];
   const rest = states.filter(([count]) => count > 0).map(([count, state]) => `${countText(count)} ${state}`);
+  const onlyFailed = counts.failed + counts.invalid > 0 && counts.left + counts.inDoubt + Math.max(added, 0) === 0;
+  const closing = onlyFailed
+    ? [`run "listctl runs close ${header.run}" if its failed rows were sent from another file`]
+    : [];
   const more = added > 0 ? `, and ${countOf(added, 'row')} ${added === 1 ? 'was' : 'were'} added` : '';
   return choice(
     { kind: 'resume', before },
     `run ${header.run} of ${nameOfRun(before, input)} is incomplete: ${rest.join(', ')} of ${countOf(header.rows, 'row')}${more}`,
     'Resume it?',
-    [`pass --resume to send the remaining rows, or --restart to ${again(before, input)}; nothing was sent`],
+    [`pass --resume to send the remaining rows, or --restart to ${again(before, input)}; nothing was sent`, ...closing],
   );
 }
 

@@ -73,7 +73,7 @@ function runMembers({ run, status, header, counts, undone }: RunShown) {
     ...{ site: header?.site, list: header?.list, file: header?.file ?? header?.of },
     ...{ startedAt: header?.startedAt, status, rows: header?.rows, done: counts?.done },
     failed: counts && counts.failed + counts.invalid,
-    ...{ inDoubt: counts?.inDoubt, left: counts?.left, undone },
+    ...{ inDoubt: counts?.inDoubt, left: counts?.left, undone, skipped: counts?.skipped || undefined },
   };
 }
 
@@ -133,6 +133,7 @@ function tableColumns(
     { name: 'failed', value: ({ counts }) => counts && nonZero(failed(counts)) },
     { name: 'in doubt', value: ({ counts }) => counts && nonZero(counts.inDoubt) },
     { name: 'remaining', value: ({ counts }) => counts && nonZero(counts.left) },
+    { name: 'skipped', value: ({ counts }) => counts && nonZero(counts.skipped) },
     { name: 'undone', value: ({ undone }) => undone && countText(undone) },
     { name: 'profile', value: ({ header }) => header?.profile, isCuttable: true },
     { name: 'service', value: ({ header }) => header && serviceText(header.origin) },
@@ -184,8 +185,9 @@ export function agoText(time: Date, nowMs: number): string {
 /** Names and values, with the words that the summary of a run uses. */
 function detailRow(run: RunDetailShown, screen: Screen): Row {
   const { header, counts, answerTimes, ratePerSecond, throttled } = run;
-  const { service, site, list, profile, file, startedAt, rows, done, failed, inDoubt, left, undone } = runMembers(run);
-  const counted = { rows, done, failed, 'in doubt': inDoubt, remaining: left, undone };
+  const { service, site, list, profile, file, startedAt, rows, done, failed, inDoubt, left, skipped, undone } =
+    runMembers(run);
+  const counted = { rows, done, failed, 'in doubt': inDoubt, remaining: left, skipped, undone };
   const lines = new Map<string, JsonValue>(
     Object.entries(
       withoutUndefined({
@@ -198,6 +200,7 @@ function detailRow(run: RunDetailShown, screen: Screen): Row {
       }),
     ),
   );
+  if (skipped === undefined) lines.delete('skipped');
   if (undone === undefined) lines.delete('undone');
   if (answerTimes !== undefined) {
     const { p50Ms, p95Ms, p99Ms } = answerTimes;
@@ -230,7 +233,7 @@ export interface RowResultShown {
   readonly row: number;
   readonly key?: string | undefined;
   readonly action: string;
-  /** In `runs show --rows` also `left`, for a row that is not done, and `skipped`, for one given up in doubt. */
+  /** In `runs show --rows` also `left`, for a row that is not done, and `skipped`, for one that is no longer sent. */
   readonly status: 'done' | 'failed' | 'in-doubt' | 'left' | 'skipped';
   readonly id?: string | undefined;
   readonly failure?: Failure | undefined;

@@ -33,6 +33,7 @@ export const lines: Readonly<Record<string, readonly string[]>> = {
   'runs list': [],
   'runs show': ['last'],
   'runs resolve': ['last', '--row', '1', '--not-applied'],
+  'runs close': ['last'],
   'runs undo': ['last'],
   'runs remove': ['last'],
   'runs prune': ['--older-than', '1ms'],

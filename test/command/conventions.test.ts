@@ -30,6 +30,7 @@ const asking = [
   'apply',
   'runs undo',
   'runs remove',
+  'runs close',
   'runs prune',
   'profile remove',
   'init',

@@ -113,6 +113,12 @@ export async function checkTarget({ run, origin, site, list }: JournalHeader, se
   return { site: checkId(site, 'site'), list: checkId(list, 'list') };
 }
 
+/** The numbers of the rows of a run: all of its input, or those of its shard. */
+export function* shardRows({ shard, input }: JournalHeader): Generator<number> {
+  const [index = 1, count = 1] = shard?.split('/').map(Number) ?? [];
+  for (let row = index; row <= input.rows; row += count) yield row;
+}
+
 /** Summarizes a run, without header and counts if its journal is damaged. */
 export function toRunSummary(
   known: Pick<RunShown, 'run'> & Partial<RunShown> & { readonly isRunning?: boolean },

@@ -76,7 +76,11 @@ async function resolveRows(session: Session, word: string, flags: ResolveFlags):
       };
       if (inDoubt === 0) await session.messages.notice(`no row of run ${header.run} is in doubt`);
       else if (resolutions.length > 0) {
-        await record(resolutions, counts, path, replay, session);
+        const records = resolutions.map(
+          ({ row, isApplied, id }): JournalRecord =>
+            isApplied ? ['R', row, 'applied', id ?? ''] : ['R', row, 'not-applied'],
+        );
+        await recordResolutions(records, counts, path, replay, session);
         const parts = [`${countText(applied)} applied`, `${countText(resolutions.length - applied)} not applied`];
         await session.messages.notice(
           `resolved ${countOf(resolutions.length, 'row')} of run ${header.run}: ${parts.join(', ')}`,
@@ -276,18 +280,14 @@ async function checkApplied({ row, id }: Resolution, { replay, flags }: Checked,
 }
 
 /** Records the resolutions in a session that sends nothing. */
-async function record(
-  resolutions: readonly Resolution[],
+export async function recordResolutions(
+  records: readonly JournalRecord[],
   { done, failed, invalid, inDoubt, skipped, left }: RowCounts,
   path: string,
   replay: Replay,
   { host, command: { version } }: Session,
 ): Promise<void> {
   const journal = reopenJournal(path, replay, { boot: bootId(), limit: 0, tool: version, at: host.clock.now() });
-  const records = resolutions.map(
-    ({ row, isApplied, id }): JournalRecord =>
-      isApplied ? ['R', row, 'applied', id ?? ''] : ['R', row, 'not-applied'],
-  );
   try {
     for (let at = 0; at < records.length; at += 1000) journal.write(records.slice(at, at + 1000), 0);
     const totals = { done, failed, invalid, inDoubt, skipped, left, ms: 0, sent: 0, retries: 0, throttledMs: 0 };

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { readJournal } from '../../bulk/journal-read.ts';
+import { type Replay, readJournal } from '../../bulk/journal-read.ts';
 import { bootId, journalLock } from '../../bulk/record.ts';
 import { isComplete, type ListedRun, listRuns, removeRun, runLock } from '../../bulk/runs.ts';
 import { addCommands, addHelpNotes, type CommandSpec, type SetUp } from '../../cli/command.ts';
@@ -8,12 +8,22 @@ import { inSession, type Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import type { Host } from '../../core/host.ts';
 import { isLocked, type Lock, takeLock } from '../../core/lock.ts';
-import { countOf, listNames } from '../../core/text.ts';
+import { countOf, countText, listNames } from '../../core/text.ts';
 import { type RunShown, removedRunView, runView } from '../../output/runs.ts';
 import { runsDirectory } from '../../settings/directories.ts';
 import { durationParser, parseFlag, parseLimit } from '../../settings/setting.ts';
-import { findRunPath, readRun, readRunHeader, runWords, toRunSummary, undoneRows } from './named-run.ts';
-import { resolveCommand } from './resolve.ts';
+import {
+  findRunPath,
+  readRun,
+  readRunHeader,
+  runWords,
+  shardRows,
+  toRunSummary,
+  undoneRows,
+  withLockedRun,
+  wordForHint,
+} from './named-run.ts';
+import { recordResolutions, resolveCommand } from './resolve.ts';
 import { showCommand } from './show.ts';
 import { undoCommand } from './undo.ts';
 
@@ -103,6 +113,22 @@ export const removeCommand: CommandSpec = {
   },
 };
 
+export const closeCommand: CommandSpec = {
+  name: 'close',
+  summary: 'skip the rows of a run that are not done',
+  setUp: (command, context) => {
+    command
+      .argument('<run>', runWords)
+      .option('-y, --yes', 'skip the confirmation prompt')
+      .action(inSession(context, closeRun));
+    addHelpNotes(command, {
+      examples: ['listctl runs close last', 'listctl runs close 20261120-101530-k3f9 --yes'],
+      exitCodes: { 2: 'no such run, rows in doubt, or not confirmed; nothing was recorded' },
+      exits: [11],
+    });
+  },
+};
+
 export const pruneCommand: CommandSpec = {
   name: 'prune',
   summary: 'remove completed runs by age',
@@ -120,7 +146,64 @@ export const pruneCommand: CommandSpec = {
 };
 
 export const setUpRuns: SetUp = (runs, context) =>
-  addCommands(runs, context, [listCommand, showCommand, resolveCommand, undoCommand, removeCommand, pruneCommand]);
+  addCommands(runs, context, [
+    ...[listCommand, showCommand, resolveCommand, closeCommand],
+    ...[undoCommand, removeCommand, pruneCommand],
+  ]);
+
+/** Records every row that is neither done nor in doubt as skipped: the run is complete then. */
+async function closeRun(session: Session, word: string, { yes = false }: { readonly yes?: boolean }): Promise<void> {
+  const { host } = session;
+  const path = findRunPath(word, host);
+  await session.output.printing(runView(host.clock.now()), false, (print) =>
+    withLockedRun(path, { waitMs: 0 }, host, async (replay) => {
+      const { header, counts } = replay;
+      const { run } = header;
+      refuseToClose(replay, wordForHint(word, path, run, host));
+      const rows = isComplete(counts) ? [] : rowsNotDone(replay);
+      const closed = { ...counts, failed: 0, invalid: 0, left: 0, skipped: counts.skipped + rows.length };
+      if (rows.length === 0) await session.messages.notice(`run ${run} is complete: nothing to close`);
+      else {
+        if (!yes) await confirmClosing(replay, rows.length, session);
+        const records = rows.map((row) => ['R', row, 'skipped'] as const);
+        await recordResolutions(records, closed, path, replay, session);
+        await session.messages.notice(`closed run ${run}: ${countOf(rows.length, 'row')} skipped`);
+      }
+      await print(toRunSummary({ run, header, counts: closed }));
+    }),
+  );
+}
+
+function refuseToClose({ header, counts }: Replay, word: string): void {
+  const { run, action, of } = header;
+  const refuse = (reason: string, hint: string) =>
+    new Failure('usage', `cannot close run ${run}: ${reason}`, { hint: `${hint}; nothing was recorded` });
+  if (action === 'undo') throw refuse(`it is the undo of run ${of}`, `run "listctl runs undo ${of}" to resume it`);
+  // Its steps would count as in doubt.
+  if (action === 'apply') throw refuse('it is of an apply', 'run "listctl apply" again, which makes a new plan');
+  if (counts.inDoubt === 0) return;
+  const are = counts.inDoubt === 1 ? 'is' : 'are';
+  throw refuse(
+    `${countOf(counts.inDoubt, 'row')} ${are} in doubt`,
+    `list rows in doubt with "listctl runs show ${word} --in-doubt", and resolve them first`,
+  );
+}
+
+function rowsNotDone({ header, stateOf }: Replay): readonly number[] {
+  const rows: number[] = [];
+  for (const row of shardRows(header)) if (['pending', 'failed', 'invalid'].includes(stateOf(row))) rows.push(row);
+  return rows;
+}
+
+async function confirmClosing({ header, counts }: Replay, count: number, session: Session): Promise<void> {
+  const { run, startedAt } = header;
+  const rows = `${countOf(count, 'row')} of run ${run}`;
+  const question = `Skip ${rows} (started ${startedAt}, ${countText(counts.done)} done)? --resume does not send them afterwards.`;
+  if (await isConfirmed(question, session)) return;
+  throw new Failure('usage', `not confirmed: ${rows} ${count === 1 ? 'was' : 'were'} not skipped`, {
+    hint: 'pass --yes to skip the prompt; nothing was recorded',
+  });
+}
 
 async function removeNamed(
   session: Session,
@@ -165,7 +248,10 @@ async function pruneRuns(
   const paths = [...old.values()]
     .filter(({ header }) => header?.of === undefined || !listed.has(header.of) || old.has(header.of))
     .map(({ path }) => path);
-  if (paths.length === 0) return session.messages.say(`no completed runs are older than ${olderThan}`);
+  if (paths.length === 0) {
+    await session.messages.say(`no completed runs are older than ${olderThan}`);
+    return session.output.printing(removedRunView(host.clock.now()), true, async () => {});
+  }
   const what = `${countOf(paths.length, 'completed run')} older than ${olderThan}`;
   const ask = async () => {
     if (yes || (await isConfirmed(`Remove ${what}? They cannot be undone afterwards.`, session))) return;

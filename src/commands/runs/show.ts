@@ -20,6 +20,7 @@ import {
   isRunActive,
   readRun,
   runWords,
+  shardRows,
   toRunSummary,
   undoneRows,
 } from './named-run.ts';
@@ -271,8 +272,7 @@ async function* rowResults(path: string, replay: Replay): AsyncGenerator<RowResu
     if (done?.id !== undefined) ids.set(done.row, done.id);
     else if (record[0] === 'F') failures.set(record[1], record);
   }
-  const [index = 1, count = 1] = header.shard?.split('/').map(Number) ?? [];
-  for (let row = index; row <= header.input.rows; row += count) {
+  for (const row of shardRows(header)) {
     if (header.action === 'undo' && replay.stateOf(row) === 'pending') continue;
     yield toResult(row, replay, ids.get(row), failures.get(row));
   }

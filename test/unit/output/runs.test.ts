@@ -29,9 +29,9 @@ const showDetail = (format: PrintFormat, columns?: number) =>
 test('as CSV every run has the same columns, a damaged one first, too', async () => {
   expect(await show('csv', damaged, run)).toBe(
     [
-      'run,action,service,profile,site,list,file,startedAt,status,rows,done,failed,inDoubt,left,undone',
-      '20261119-090000-aaaa,,,,,,,,damaged,,,,,,',
-      '20261120-101530-k3f9,create,https://lists.example,prod,home,tasks,/data/tasks.csv,2026-11-20T10:15:30.000Z,incomplete,1000,990,8,0,2,',
+      'run,action,service,profile,site,list,file,startedAt,status,rows,done,failed,inDoubt,left,undone,skipped',
+      '20261119-090000-aaaa,,,,,,,,damaged,,,,,,,',
+      '20261120-101530-k3f9,create,https://lists.example,prod,home,tasks,/data/tasks.csv,2026-11-20T10:15:30.000Z,incomplete,1000,990,8,0,2,,',
       '',
     ].join('\n'),
   );
