@@ -2,13 +2,22 @@
  * The values that items had before a run changed them (`--keep-before`), for its undo: JSONL in a file of mode 0600 next to
  * the journal, which holds no values itself (docs/decisions.md, journal-6). The last line of a row counts.
  */
-import { basename, dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { Failure } from '../core/errors.ts';
 import { attempt } from '../core/files.ts';
 import type { Fields } from '../core/item.ts';
 import { isObject, objectFrom, parseJson, printJson } from '../core/json.ts';
 import { appendTo, type Journal, openWhole } from './journal.ts';
-import { fileIo, type JournalIo, journalFault, openIfThere, readFrom, readLines } from './journal-lines.ts';
+import {
+  besideJournal,
+  fileIo,
+  isOwnFile,
+  type JournalIo,
+  journalFault,
+  openIfThere,
+  readFrom,
+  readLines,
+} from './journal-lines.ts';
 import { payloadHash } from './keys.ts';
 
 /** An item as it was before a row changed it; of an update only the fields of the row, null for one that was not there. */
@@ -39,27 +48,12 @@ export interface EarlierFile extends Pick<KeptValues, 'of'>, Pick<Journal, 'clos
 
 /** The path of the values of a run. */
 export function earlierPath(journal: string): string {
-  // Without the identity, which changes when the run is resumed with an edited file.
-  const [, run] = /^(\d{8}-\d{6}-[0-9a-z]{4})\.[0-9a-f]{16}\.journal$/.exec(basename(journal)) ?? [];
-  return run === undefined ? `${journal}.before` : join(dirname(journal), `${run}.before`);
+  return besideJournal(journal, '.before');
 }
 
-const start = '{"kept":"';
-
-/** Whether a file may be removed with its run: it begins like one of these, or is empty. */
+/** Whether a file may be removed with its run. */
 export function isEarlierFile(path: string, io: JournalIo = fileIo): boolean {
-  try {
-    const descriptor = openIfThere(path, io);
-    if (descriptor === undefined) return false;
-    try {
-      const found = readFrom(path, descriptor, 0, start.length, io).toString('latin1');
-      return found === '' || found === start;
-    } finally {
-      io.close(descriptor);
-    }
-  } catch {
-    return false;
-  }
+  return isOwnFile(path, '{"kept":"', io) === true;
 }
 
 /**

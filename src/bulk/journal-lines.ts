@@ -1,5 +1,6 @@
 /** Reads the lines of a journal, and fails at the first damaged one. */
 import { fdatasync, fstatSync, ftruncateSync, readSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { errnoCode, Failure, fileFailure } from '../core/errors.ts';
 import { isSameFile, makePrivateDirectory } from '../core/files.ts';
 import { type FileIo, fileIo as plainIo } from '../core/write-file.ts';
@@ -253,6 +254,29 @@ export function readLastGroup(
     return isGroup(value) ? value : undefined;
   } finally {
     io.close(descriptor);
+  }
+}
+
+/** The path of another file of a run. */
+export function besideJournal(journal: string, ending: '.before' | '.errors'): string {
+  // Without the identity, which changes when the run is resumed with an edited file.
+  const [, run] = /^(\d{8}-\d{6}-[0-9a-z]{4})\.[0-9a-f]{16}\.journal$/.exec(basename(journal)) ?? [];
+  return run === undefined ? `${journal}${ending}` : join(dirname(journal), `${run}${ending}`);
+}
+
+/** Whether such a file is listctl's: it begins like this, or is empty. Undefined if there is none. */
+export function isOwnFile(path: string, start: string, io: JournalIo = fileIo): boolean | undefined {
+  try {
+    const descriptor = openIfThere(path, io);
+    if (descriptor === undefined) return undefined;
+    try {
+      const found = readFrom(path, descriptor, 0, start.length, io).toString('latin1');
+      return found === '' || found === start;
+    } finally {
+      io.close(descriptor);
+    }
+  } catch {
+    return false;
   }
 }
 

@@ -12,6 +12,7 @@ import { shellWord } from '../core/text.ts';
 import { descriptorNamed } from '../core/write-file.ts';
 import { findRunsDirectory, runsDirectory, storeDirectory } from '../settings/directories.ts';
 import { createEarlier, type EarlierFile, readEarlier, reopenEarlier } from './earlier-values.ts';
+import { FailureTexts } from './failure-texts.ts';
 import type { RunLimits } from './flags.ts';
 import { createJournal, type Journal, type NewHeader, reopenJournal } from './journal.ts';
 import type { SessionInput, SessionStart } from './journal-format.ts';
@@ -148,6 +149,8 @@ export interface RunRecording {
   readonly journal: Journal;
   /** Where the earlier values of its items go, if it keeps them. */
   readonly earlier?: EarlierFile | undefined;
+  /** Where the texts of failed rows go. */
+  readonly texts?: FailureTexts;
 }
 
 /** Whether a journal is in the directory of runs. */
@@ -189,7 +192,7 @@ function isRegularOrMissing(path: string): boolean {
 
 /** A journal and the suffixes of its other files. */
 export function journalFiles(path: string): { readonly path: string; readonly endings: readonly string[] } {
-  return { path, endings: ['.lock', '.before'] };
+  return { path, endings: ['.lock', '.before', '.errors'] };
 }
 
 /** Hashes the parts that identify a run to 64 hex digits. */
@@ -266,7 +269,9 @@ export async function openRecord(
         const header = { ...facts, run, identity, tool: session.command.version, idempotency, profile, startedAt };
         const path = journal ?? runPath(directory, run, identity);
         const earlier = header.keepsBefore ? createEarlier(path) : undefined;
-        return { run, word: word(run), journal: createJournal(path, header, startSession(limit, session)), earlier };
+        const texts = new FailureTexts(path);
+        const created = createJournal(path, header, startSession(limit, session));
+        return { run, word: word(run), journal: created, earlier, texts };
       },
       reopen: (limit, input) => {
         const path = journal ?? (last && renameRun(last, identity));
@@ -274,7 +279,8 @@ export async function openRecord(
         const { run } = before.header;
         const begun = { ...startSession(limit, session), input: changedInput(before.header, input) };
         const earlier = kept && reopenEarlier(kept);
-        return { run, word: word(run), journal: reopenJournal(path, before, begun), earlier };
+        const texts = new FailureTexts(path);
+        return { run, word: word(run), journal: reopenJournal(path, before, begun), earlier, texts };
       },
       release,
     };

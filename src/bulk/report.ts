@@ -11,6 +11,7 @@ import { type RowResultShown, rowResultView, stepResultView } from '../output/ru
 import type { View } from '../output/view.ts';
 import type { RowResult } from './outcome.ts';
 import type { PlannedRow, RunPlan, SentResult } from './plan.ts';
+import type { RunRecording } from './record.ts';
 
 /** The most failures in text; JSON has all, and all are counted. */
 const shownMax = 20;
@@ -46,7 +47,7 @@ export class RowReport<R extends PlannedRow> {
   readonly #isSilent: boolean;
   #print: Print<Printed> = () => undefined;
   #progress: Pick<ProgressDisplay, 'clear'> | undefined;
-  #word: string | undefined;
+  #recorded: RunRecording | undefined;
   #shown = 0;
 
   constructor(plan: RunPlan<R>, session: Session) {
@@ -97,16 +98,17 @@ export class RowReport<R extends PlannedRow> {
   /**
    * Clears the progress before anything is printed.
    *
-   * @param word the run on a command line, if it is recorded
+   * @param recorded undefined for a run without a journal
    */
-  attach(progress: Pick<ProgressDisplay, 'clear'>, word: string | undefined): void {
+  attach(progress: Pick<ProgressDisplay, 'clear'>, recorded: RunRecording | undefined): void {
     this.#progress = progress;
-    this.#word = word;
+    this.#recorded = recorded;
   }
 
   #notDone(row: R, shown: Printed, failure: Failure): Promise<void> | undefined {
     this.#groups.add(row.number, failure, row.name);
     this.#plan.report?.add(failure);
+    this.#recorded?.texts?.add(row.number, failure);
     if (shown.status === 'failed') this.#plan.rejects?.add(row, failure.message);
     else if (row.name !== undefined && this.inDoubtNames.length < 10) this.inDoubtNames.push(row.name);
     if (!this.#reportsFailures) return this.#print(shown);
@@ -117,7 +119,7 @@ export class RowReport<R extends PlannedRow> {
   /** Replaces the hint, which is that of a single item. */
   #doubtOf({ number }: R, { message, details }: Failure): Failure {
     const { action } = this.#plan;
-    const word = this.#word;
+    const { word } = this.#recorded ?? {};
     const isOfRun = word !== undefined && action !== 'apply';
     const hint = isOfRun
       ? `check whether it was ${this.#plan.done}, then run: listctl runs resolve ${word} --row ${number} --applied ID, or --not-applied`

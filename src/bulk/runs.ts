@@ -8,6 +8,7 @@ import { errnoCode, Failure } from '../core/errors.ts';
 import { listNames } from '../core/text.ts';
 import { replaceWhole } from '../core/write-file.ts';
 import { earlierPath, isEarlierFile } from './earlier-values.ts';
+import { isTextsFile, textsPath } from './failure-texts.ts';
 import { encodeLines, type JournalHeader, type RowCounts, type RunTotals } from './journal-format.ts';
 import { fileIo, type JournalIo, journalFault, readHeader, readLastGroup } from './journal-lines.ts';
 import { type ReplayOptions, readJournal } from './journal-read.ts';
@@ -204,10 +205,11 @@ function lastWritten(files: readonly RunFile[], nowMs: number): RunFile | undefi
   return resumed?.file ?? newest;
 }
 
-/** Removes a journal with the earlier values that its run kept, if they exist. The caller holds its lock. */
+/** Removes a journal with the other files of its run, if they exist. The caller holds its lock. */
 export function removeRun(path: string): void {
-  const earlier = earlierPath(path);
+  const [earlier, texts] = [earlierPath(path), textsPath(path)];
   if (isEarlierFile(earlier)) removeIfThere(earlier);
+  if (isTextsFile(texts)) removeIfThere(texts);
   removeIfThere(path);
 }
 

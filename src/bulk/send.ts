@@ -13,6 +13,7 @@ import { openProgress } from './progress.ts';
 import type { RunRecording } from './record.ts';
 import { RowReport } from './report.ts';
 import { Run, type RunEnd } from './runner.ts';
+import { isComplete } from './runs.ts';
 
 /**
  * Runs a plan, and prints results and summary.
@@ -144,19 +145,21 @@ async function run<R extends PlannedRow>(plan: RunPlan<R>, report: RowReport<R>,
       reportLeft: plan.rejects !== undefined,
     });
     const progress = openProgress({ running, pace, toDo }, session);
-    report.attach(progress, recorded?.word);
+    report.attach(progress, recorded);
     try {
       const end = await running.ended;
       const unrecorded = await failureOf(async () => {
         await recorded?.earlier?.close();
         await recorded?.journal.close();
       });
+      if (unrecorded === undefined && isComplete(end.totals)) recorded?.texts?.remove();
       return { ...end, stoppedBy: unrecorded ?? end.stoppedBy, recorded };
     } finally {
       progress.end();
     }
   } finally {
     stops.end();
+    recorded?.texts?.close();
     await recorded?.earlier?.close();
     await recorded?.journal.close();
   }

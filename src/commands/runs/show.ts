@@ -1,4 +1,5 @@
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
+import { type FailureText, readFailureTexts } from '../../bulk/failure-texts.ts';
 import type { FailedRecord, JournalRecord, RunTotals } from '../../bulk/journal-format.ts';
 import { doneRow, journalRecords, type Replay } from '../../bulk/journal-read.ts';
 import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
@@ -260,8 +261,8 @@ async function showIds(path: string, replay: Replay, session: Session): Promise<
 }
 
 /**
- * Reads the results of all rows of the shard in order; those of an undo only as far as it got. Failures have kind, status
- * and code, but no text of the service, which may contain values and is not in the journal.
+ * Reads the results of all rows of the shard in order; those of an undo only as far as it got. The texts of failures are
+ * not in the journal; without them a failure has kind, status and code.
  */
 async function* rowResults(path: string, replay: Replay): AsyncGenerator<RowResultShown> {
   const { header } = replay;
@@ -272,10 +273,18 @@ async function* rowResults(path: string, replay: Replay): AsyncGenerator<RowResu
     if (done?.id !== undefined) ids.set(done.row, done.id);
     else if (record[0] === 'F') failures.set(record[1], record);
   }
+  const texts = readFailureTexts(path);
   for (const row of shardRows(header)) {
     if (header.action === 'undo' && replay.stateOf(row) === 'pending') continue;
-    yield toResult(row, replay, ids.get(row), failures.get(row));
+    const result = toResult(row, replay, ids.get(row), failures.get(row));
+    const text = result.status === 'failed' ? texts.get(row) : undefined;
+    yield text === undefined ? result : withText(result, text);
   }
+}
+
+function withText(result: RowResultShown, { message, errors }: FailureText): RowResultShown {
+  const { kind, details } = result.failure ?? {};
+  return kind === undefined ? result : { ...result, failure: new Failure(kind, message, { ...details, errors }) };
 }
 
 function toResult(
