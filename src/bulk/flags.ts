@@ -88,7 +88,7 @@ export function addBulkOptions(command: Command, action: RowAction): void {
   addReportOption(command);
   command
     .addOption(new OptionalValueOption('--resume[=run]', 'resume the last run of these rows'))
-    .option('--restart', 'ignore the previous run and start over')
+    .option('--restart', 'send every row again, also those done')
     .option('--journal <file>', 'journal file, or none to keep no record')
     .addOption(choiceOption('--in-doubt <how>', 'in doubt on --resume', doubts))
     .option('--shard <I/N>', 'only shard I of N, for parallel jobs');

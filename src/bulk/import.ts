@@ -69,7 +69,7 @@ import {
   runIdentity,
 } from './related-runs.ts';
 import { findOvertaken, type RepeatedIds, repeatedNotice, watchRepeated } from './repeated-ids.ts';
-import { decideResume, otherRows, type ResumeDecision } from './resume.ts';
+import { again, decideResume, otherRows, type ResumeDecision } from './resume.ts';
 import { findUndo, hasBegun, isUndone, resolveRunFile } from './runs.ts';
 import { nextSteps, resumeCommand, sendRows } from './send.ts';
 import { newCounts, resumedCounts, skipRows, tasksOf } from './tasks.ts';
@@ -436,7 +436,7 @@ async function runFile(run: FileRun, record: RunRecord | undefined, session: Ses
   }
   if (decision.kind === 'resume' && run.options.keepBefore && !decision.before.header.keepsBefore) {
     throw new Failure('usage', `run ${decision.before.header.run} does not keep earlier values`, {
-      hint: 'leave out --keep-before, or pass --restart to send every row again; nothing was sent',
+      hint: `leave out --keep-before, or pass --restart to ${again(decision.before, run.input)}; nothing was sent`,
     });
   }
   const counts = decision.kind === 'resume' ? decision.before.counts : undefined;

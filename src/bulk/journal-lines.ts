@@ -3,6 +3,7 @@ import { fdatasync, fstatSync, ftruncateSync, readSync, statSync } from 'node:fs
 import { basename, dirname, join } from 'node:path';
 import { errnoCode, Failure, fileFailure } from '../core/errors.ts';
 import { isSameFile, makePrivateDirectory } from '../core/files.ts';
+import { countText } from '../core/text.ts';
 import { type FileIo, fileIo as plainIo } from '../core/write-file.ts';
 import {
   decodeLine,
@@ -18,15 +19,22 @@ import {
 } from './journal-format.ts';
 
 /** The failure for a line that differs from what was written. */
-export function damagedJournal(path: string, offsetBytes: number, reason: string): Failure {
-  return new Failure('local-file', `${path} is damaged at byte ${offsetBytes}: ${reason}`, {
-    hint: `pass --restart to ignore it and send every row, also those that are done; nothing was sent\n${path} was not changed, and its lines before that byte are intact`,
-  });
+export class DamagedJournal extends Failure {
+  /** The same failure, with the rows that are done by the lines before. */
+  readonly knowing: (doneRows: number) => Failure;
+
+  constructor(path: string, offsetBytes: number, reason: string, doneRows = 0) {
+    const known = doneRows === 0 ? '' : `: ${countText(doneRows)} at least`;
+    super('local-file', `${path} is damaged at byte ${offsetBytes}: ${reason}`, {
+      hint: `pass --restart to ignore it and send every row again, also those that are done${known}; nothing was sent\n${path} was not changed, and its lines before that byte are intact`,
+    });
+    this.knowing = (rows) => new DamagedJournal(path, offsetBytes, reason, rows);
+  }
 }
 
 function noJournal(path: string): Failure {
   return new Failure('local-file', `${path} is not a listctl journal, or its first line is damaged (at byte 0)`, {
-    hint: `pass another file with --journal; nothing was sent, and the file was not changed\nif ${path} is the journal of this run, pass --restart to start over`,
+    hint: `pass another file with --journal; nothing was sent, and the file was not changed\nif ${path} is the journal of this run, pass --restart to replace it and send every row again, also those that are done`,
   });
 }
 
@@ -134,7 +142,7 @@ export function readHeader(path: string, io: JournalIo): JournalStart | undefine
   try {
     const start = readStart(path, descriptor, io);
     const end = start.indexOf(0x0a);
-    if (start.length === 0) throw damagedJournal(path, 0, 'it is empty');
+    if (start.length === 0) throw new DamagedJournal(path, 0, 'it is empty');
     if (end === -1) throw noJournal(path);
     const line = start.subarray(0, end);
     const header = headerOf(line, path);
@@ -220,7 +228,7 @@ export async function* readLines(
       }
       // Copied, since the block is read into again.
       begun.push(Buffer.from(bytes.subarray(start)));
-      if (positionBytes - offsetBytes > lineBytesMax) throw damagedJournal(path, offsetBytes, 'a line is too long');
+      if (positionBytes - offsetBytes > lineBytesMax) throw new DamagedJournal(path, offsetBytes, 'a line is too long');
       await new Promise(setImmediate);
     }
   } finally {
@@ -315,20 +323,20 @@ function headerOf(line: Buffer, path: string): JournalHeader {
   const value = decodeLine(line);
   if (!isAnyHeader(value)) throw noJournal(path);
   if (value.version > journalVersion) throw newerJournal(path, value.version);
-  if (!isHeader(value)) throw damagedJournal(path, 0, 'its first line is not valid');
+  if (!isHeader(value)) throw new DamagedJournal(path, 0, 'its first line is not valid');
   return value;
 }
 
 function groupOf(line: Buffer, seed: Seed, path: string, offsetBytes: number): JournalGroup {
   const value = decodeLine(line, seed);
-  if (value === undefined) throw damagedJournal(path, offsetBytes, 'the checksum of the line does not match');
-  if (!isGroup(value)) throw damagedJournal(path, offsetBytes, 'the line is not valid');
+  if (value === undefined) throw new DamagedJournal(path, offsetBytes, 'the checksum of the line does not match');
+  if (!isGroup(value)) throw new DamagedJournal(path, offsetBytes, 'the line is not valid');
   return value;
 }
 
 /** Judges the bytes after the last LF: an incomplete line, or damage if only the LF itself was changed. */
 function tailOf(bytes: Buffer, seed: Seed, path: string, offsetBytes: number): JournalTail {
-  if (hasChangedEnd(bytes, seed)) throw damagedJournal(path, offsetBytes, 'the end of the line was changed');
+  if (hasChangedEnd(bytes, seed)) throw new DamagedJournal(path, offsetBytes, 'the end of the line was changed');
   return { lengthBytes: offsetBytes, seed, tornBytes: bytes.length };
 }
 

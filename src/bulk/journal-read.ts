@@ -10,7 +10,7 @@ import type {
   SessionInput,
   SessionStart,
 } from './journal-format.ts';
-import { damagedJournal, fileIo, type JournalIo, type JournalTail, readGroups, readHeader } from './journal-lines.ts';
+import { DamagedJournal, fileIo, type JournalIo, type JournalTail, readGroups, readHeader } from './journal-lines.ts';
 import type { IdSet, SentMoment } from './keys.ts';
 
 /** `pending` includes rows that were not sent, refused for now, or resolved as not applied. */
@@ -272,21 +272,28 @@ export async function readJournal(
   const rows = new RunRows(input.rows, isShrunk ? inputRows : undefined);
   const history = new History(path, rows, action === 'create' || action === 'undo' ? given : undefined);
   const groups = readGroups(path, start, io);
-  let next = await groups.next();
-  for (; !next.done; next = await groups.next()) history.take(next.value.group, next.value.offsetBytes);
+  const end = await takeAll(groups, history).catch((error: unknown) => {
+    throw error instanceof DamagedJournal ? error.knowing(rows.counts(0).done) : error;
+  });
   // A journal gets its name with its first session: without it the file is a truncated copy.
-  if (history.sessions.length === 0) throw damagedJournal(path, next.value.lengthBytes, 'the rest is missing');
+  if (history.sessions.length === 0) throw new DamagedJournal(path, end.lengthBytes, 'the rest is missing');
   history.endSession(boot);
   const { sessions, nextSeq, ended, lastAt } = history;
   const header = { ...start.header, ...history.input };
   return {
-    ...{ header, ...next.value, sessions, nextSeq, ended, lastAt },
+    ...{ header, ...end, sessions, nextSeq, ended, lastAt },
     counts: rows.counts(header.rows),
     stateOf: (row) => rows.stateOf(row),
     hashOf: (row) => rows.hashOf(row),
     doubtOf: (row) => rows.doubtOf(row),
     doubts: () => rows.doubts(),
   };
+}
+
+async function takeAll(groups: ReturnType<typeof readGroups>, history: History): Promise<JournalTail> {
+  let next = await groups.next();
+  for (; !next.done; next = await groups.next()) history.take(next.value.group, next.value.offsetBytes);
+  return next.value;
 }
 
 /**
@@ -340,10 +347,10 @@ class History {
   take([timeMs, ...records]: JournalGroup, offsetBytes: number): void {
     for (const record of records) {
       if (record[0] !== 'B' && this.sessions.length === 0) {
-        throw damagedJournal(this.#path, offsetBytes, 'no session was started');
+        throw new DamagedJournal(this.#path, offsetBytes, 'no session was started');
       }
       const reason = this.#apply(record, this.#at(timeMs));
-      if (reason !== undefined) throw damagedJournal(this.#path, offsetBytes, reason);
+      if (reason !== undefined) throw new DamagedJournal(this.#path, offsetBytes, reason);
       this.lastAt = Math.max(this.lastAt, this.#at(timeMs));
     }
   }

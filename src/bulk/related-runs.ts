@@ -91,8 +91,10 @@ export async function nothingToResume(
 ): Promise<Failure> {
   const { target, name } = input;
   const found: ReadRun[] = [];
+  let done = 0;
   for await (const run of runsOfRows(directory, input)) {
     if (target.action === 'create') refuseOtherService(run, target);
+    if (run.header.origin === target.origin) done += run.counts.done;
     if (!isComplete(run.counts) && found.length < elsewhereMax) found.push(run);
   }
   const where = journal === undefined ? '' : `${journal} does not exist, and `;
@@ -104,7 +106,8 @@ export async function nothingToResume(
     ({ header }) => header.origin === target.origin && sharesRows(header.shard, target.shard),
   );
   const how = isRepeat ? 'pass --restart instead of --resume' : 'leave out --resume';
-  const start = `if no row was sent yet, ${how} to start a run; a new run ${target.action}s every row${first === undefined ? '; nothing was sent' : ''}`;
+  const known = `${done === 0 ? 'none is' : countOf(done, 'is', 'are')} known here`;
+  const start = `if no row was sent yet, ${how} to start a run; it ${target.action}s every row again, also those that are done: ${known}${first === undefined ? '; nothing was sent' : ''}`;
   return new Failure('usage', `cannot resume: ${where}no run of ${name} is recorded here${elsewhere}`, {
     hint: [...resume, start].join('\n'),
   });
@@ -115,12 +118,14 @@ export async function nothingToResume(
  *
  * @throws {Failure} usage
  */
-function refuseOtherService({ header }: ReadRun, { origin: here, shard }: RunTarget): void {
+function refuseOtherService(other: ReadRun, target: RunTarget): void {
+  const { header } = other;
   const { run, origin } = header;
+  const { origin: here, shard } = target;
   const isOther = origin !== here && withoutKind(origin) === withoutKind(here);
   if (!isOther || !sharesRows(header.shard, shard)) return;
   throw new Failure('usage', `run ${run} of the same rows used the service ${origin}, not ${here}`, {
-    hint: `pass ${originFlags(origin, here)}, or --restart to create these rows again; nothing was sent`,
+    hint: `pass ${originFlags(origin, here)}, or --restart to ${again(other, { target })}; nothing was sent`,
   });
 }
 

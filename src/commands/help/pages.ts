@@ -260,7 +260,7 @@ Resuming: each row is recorded before it is sent and after the response. After
 Ctrl-C, a crash or a power failure, run the same command with --resume:
 
   $ listctl items create --from tasks.csv --resume    # the remaining rows
-  $ listctl items create --from tasks.csv --restart   # all rows from the start
+  $ listctl items create --from tasks.csv --restart   # every row again
 
 A row that was sent but got no response is in doubt: it may or may not have
 taken effect. --resume does not send such a create again; check and resolve it:

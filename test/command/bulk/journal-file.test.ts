@@ -86,7 +86,7 @@ describe('--journal FILE', () => {
         requests: 5,
       });
       expect(stderr).toMatch(/is damaged at byte \d+/);
-      expect(stderr).toContain('--restart');
+      expect(stderr).toContain('--restart to ignore it and send every row again, also those that are done: 4 at least');
     }
     expect(readFileSync(journal)).toEqual(bytes);
     expect((await world.run([...words, '--restart'])).exitCode).toBe(9);

@@ -238,7 +238,8 @@ describe('--resume', () => {
     const { exitCode, stdout, stderr } = await world.run(create(world.file('a.csv', titles(3)), '--resume', ...more));
 
     expect({ exitCode, stdout, requests: service.requests }).toEqual({ exitCode: 2, stdout: '', requests: [] });
-    expect(stderr).toContain('leave out --resume');
+    for (const text of ['leave out --resume', 'creates every row again', 'none is known here'])
+      expect(stderr).toContain(text);
     expect([world.journals(), existsSync(join(world.path, 'j'))]).toEqual([[], false]);
   });
 
@@ -257,7 +258,8 @@ describe('--resume', () => {
 
     expect([exitCode, service.requests.length, other.requests]).toEqual([2, 5, []]);
     const start = isElsewhere ? 'leave out --resume' : 'pass --restart instead of --resume';
-    for (const text of ['of the same rows is incomplete', says, advice, start]) expect(stderr).toContain(text);
+    const known = isElsewhere ? 'none is known here' : '4 are known here';
+    for (const text of ['of the same rows is incomplete', says, advice, start, known]) expect(stderr).toContain(text);
   });
 
   test('names the profile of the unfinished run, which has its token', async () => {
