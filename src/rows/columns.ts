@@ -158,7 +158,9 @@ function headerNotices(
 ): readonly string[] {
   const trimmed = cells.filter((cell, at) => cell !== '' && cell !== asWritten[at]).map(quoted);
   const places = unnamed.map((at) => String(at + 1));
+  const damaged = cells.filter((cell) => cell.includes('\0')).map(quoted);
   return [
+    ...(damaged.length === 0 ? [] : [`the header has NUL characters in ${listNames(damaged, 10)}`]),
     ...(trimmed.length === 0 ? [] : [`blanks around ${listNames(trimmed, 10)} in the header are ignored`]),
     ...(places.length === 0
       ? []
@@ -386,10 +388,15 @@ function ragged(cells: number, columns: number): RowFault {
 /** Makes the parser of rows of ids; for an update, the fields are the common ones. */
 export function createIdParser({ action, common }: RowsOptions): RowParser {
   const fields = action === 'update' ? common : {};
+  let hasBlanks = false;
   return {
     idColumn: 1,
-    parse: (source) => ({ id: source.kind === 'id' ? source.id : undefined, fields }),
-    notices: () => [],
+    parse: (source) => {
+      const id = source.kind === 'id' ? source.id : undefined;
+      hasBlanks ||= id !== id?.trim();
+      return { id, fields };
+    },
+    notices: () => (hasBlanks ? ['some ids begin or end with a blank, which is sent as a part of the id'] : []),
     unknownName: () => undefined,
   };
 }

@@ -213,6 +213,11 @@ export async function openRows(input: Input, options: RowsOptions): Promise<Rows
 async function openCells(input: Input, format: 'csv' | 'tsv', options: RowsOptions): Promise<RowsFile> {
   const { quotes } = options;
   const head = await headOf(textOf(input, options), (start) => hasHeader(start, quotes));
+  if (head.startsWith('\ufeff')) {
+    throw new Failure('usage', `cannot read ${nameOf(input.name)}: it begins with two byte order marks`, {
+      hint: 'remove one of them, which would be part of the first column name; nothing was sent',
+    });
+  }
   const { delimiter, skippedLength } = csvStart(head, format, options);
   const raws = (pass: Pass, unquoted?: CellSyntax['unquoted']) => {
     const text = withoutStart(textOf(input, options, pass), skippedLength);

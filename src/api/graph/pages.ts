@@ -2,6 +2,7 @@
 import { Failure } from '../../core/errors.ts';
 import type { Item, ListRef } from '../../core/item.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts';
+import { countText } from '../../core/text.ts';
 import type { Client, Operation } from '../client.ts';
 import { type ErrorWording, listName, type Purpose } from '../failures.ts';
 import { parseResponseJson, toItem } from '../response.ts';
@@ -27,12 +28,23 @@ export interface PageOptions<T> {
 export async function* pagesOf<T>(path: string, options: PageOptions<T>, client: Client): Pages<T> {
   // A service that repeats its pages would be read for ever.
   const seen = new Set([path]);
-  for (let next = path; ; seen.add(next)) {
+  for (let [next, empty] = [path, 0]; ; seen.add(next)) {
     const page = await client.send(pageOperation(next, options, client.address, seen));
     yield page.value;
     if (page.nextPath === undefined) return page.deltaPath;
+    empty = page.value.length === 0 ? empty + 1 : 0;
+    if (empty > emptyPagesMax) throw endless(options.purpose);
     next = page.nextPath;
   }
+}
+
+/** A filter without an index gives an empty page for each thousand items or so that it passes. */
+const emptyPagesMax = 10_000;
+
+function endless({ task }: Purpose): Failure {
+  return new Failure('refused', `cannot ${task}: ${countText(emptyPagesMax)} pages in a row were empty`, {
+    hint: 'the service may never end; pass a --filter on an indexed column that matches more of the list',
+  });
 }
 
 export type Pages<T> = AsyncGenerator<readonly T[], string | undefined>;

@@ -21,6 +21,12 @@ describe('what is a row', () => {
     }
   });
 
+  test('a NUL in a column name is mentioned', async () => {
+    const { check } = await rowsFrom('a.csv', 'A,B\0\n8,9\n');
+
+    expect(check.notices).toEqual(['the header has NUL characters in "B\\u0000"']);
+  });
+
   test('I09: a byte order mark elsewhere is text', async () => {
     expect(toFields(await rowsFrom('a.csv', 'A,B\n\ufeff1,\ufeff\n'))).toEqual([{ A: '\ufeff1', B: '\ufeff' }]);
   });

@@ -25,11 +25,11 @@ describe('a byte order mark identifies the encoding', () => {
   });
 });
 
-test('a second mark is text', async () => {
+test('a second mark is text: of an id, but not of the first column name', async () => {
   for (const encoding of ['utf8', 'utf16le'] as const) {
-    expect(toFields(await rowsFrom('a.csv', Buffer.from('\ufeff\ufeffA\nx\n', encoding)))).toEqual([
-      { '\ufeffA': 'x' },
-    ]);
+    const twice = (text: string) => Buffer.from(`\ufeff\ufeff${text}`, encoding);
+    expect(toIds(await rowsFrom('a.ids', twice('1\n'), { action: 'get' }))).toEqual(['\ufeff1']);
+    await expect(rowsFrom('a.csv', twice('A\nx\n'))).rejects.toThrow('it begins with two byte order marks');
   }
 });
 

@@ -8,6 +8,14 @@ test('an id a line: nothing is trimmed, CR dropped, empty lines skipped', async 
   expect(outcome.rows.map(({ line }) => line)).toEqual([1, 3, 5, 6, 7]);
 });
 
+test('a blank at either end of an id is mentioned, since it is a part of the id', async () => {
+  const { check } = await rowsFrom('ids.txt', '1\n 2\n3 \n', { action: 'delete' });
+  const { check: plain } = await rowsFrom('ids.txt', '1\na b\n', { action: 'delete' });
+
+  expect(check.notices).toEqual(['some ids begin or end with a blank, which is sent as a part of the id']);
+  expect(plain.notices).toEqual([]);
+});
+
 test('I01: ids that are invalid as a path segment are invalid rows', async () => {
   const outcome = await rowsFrom('a.ids', `.\n..\na\0b\na\tb\na\rb\n${'x'.repeat(1025)}\n%2e%2e\na/../b\n`, {
     action: 'get',
