@@ -4,10 +4,17 @@ import { fstatSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { Session } from '../cli/session.ts';
 import { Failure, fileFailure } from '../core/errors.ts';
-import { absolutePath, type FilePlace, isSameFile, makePrivateDirectory, resolveLinks } from '../core/files.ts';
+import {
+  absolutePath,
+  attempt,
+  type FilePlace,
+  isSameFile,
+  makePrivateDirectory,
+  resolveLinks,
+} from '../core/files.ts';
 import type { Host } from '../core/host.ts';
 import type { ListRef } from '../core/item.ts';
-import { type Lock, refuseHardLinks, takeLock } from '../core/lock.ts';
+import { type Lock, type LockOptions, refuseHardLinks, takeLock } from '../core/lock.ts';
 import { shellWord } from '../core/text.ts';
 import { descriptorNamed } from '../core/write-file.ts';
 import { findRunsDirectory, runsDirectory, storeDirectory } from '../settings/directories.ts';
@@ -30,6 +37,7 @@ import {
   renameRun,
   runLock,
   runPath,
+  runUnderLock,
 } from './runs.ts';
 
 /**
@@ -169,6 +177,15 @@ export function journalLock(path: string, host: Host): string {
 }
 
 /**
+ * Takes the lock of a journal. The failure names the run that another process sends.
+ *
+ * @throws {Failure} as `takeLock`
+ */
+export function takeJournalLock(lock: string, options: Omit<LockOptions, 'nameOf'>, host: Host): Promise<Lock> {
+  return takeLock(lock, { ...options, nameOf: () => attempt(() => runUnderLock(lock)) }, host);
+}
+
+/**
  * Checks the path of `--journal`.
  *
  * @throws {Failure} usage, if it is not a regular file: it would be replaced
@@ -302,7 +319,7 @@ async function takeRunLock(
   { lockWaitMs: waitMs, breakLock }: Pick<RunLimits, 'lockWaitMs' | 'breakLock'>,
   { host, messages }: Session,
 ): Promise<Lock> {
-  const lock = await takeLock(path, { waitMs, breakLock }, host);
+  const lock = await takeJournalLock(path, { waitMs, breakLock }, host);
   for (const holder of lock.broken) {
     await messages.say(
       `warning: broke the lock held by ${holder}; if that process is still running, stop one of the two`,

@@ -3,13 +3,19 @@
  * Failure (local-file).
  */
 import { createHash } from 'node:crypto';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { errnoCode, Failure } from '../core/errors.ts';
 import { listNames } from '../core/text.ts';
 import { replaceWhole } from '../core/write-file.ts';
 import { earlierPath, isEarlierFile } from './earlier-values.ts';
 import { isTextsFile, textsPath } from './failure-texts.ts';
-import { encodeLines, type JournalHeader, type RowCounts, type RunTotals } from './journal-format.ts';
+import {
+  encodeLines,
+  type JournalGroup,
+  type JournalHeader,
+  type RowCounts,
+  type RunTotals,
+} from './journal-format.ts';
 import { fileIo, type JournalIo, journalFault, readHeader, readLastGroup } from './journal-lines.ts';
 import { type ReplayOptions, readJournal } from './journal-read.ts';
 
@@ -246,6 +252,17 @@ export function runLock(directory: string, identity: string): string {
   return join(directory, `${identity.slice(0, identityDigits)}.lock`);
 }
 
+/** Names the run that the holder of a lock sends; undefined if it did not begin, or ended already. */
+export function runUnderLock(lock: string): string | undefined {
+  const [, identity] = /^([0-9a-f]{16})\.lock$/.exec(basename(lock)) ?? [];
+  const path = identity === undefined ? lock.replace(/\.lock$/, '') : findRun(dirname(lock), identity)?.path;
+  const start = path === undefined ? undefined : readHeader(path, fileIo);
+  if (path === undefined || start === undefined) return undefined;
+  if (totalsIn(readLastGroup(path, start, fileIo)) !== undefined) return undefined;
+  const { run, file } = start.header;
+  return file === null ? `run ${run}` : `run ${run} of ${file === '-' ? 'standard input' : basename(file)}`;
+}
+
 const identityDigits = 16;
 const runId = /^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-[0-9a-z]{4}$/;
 
@@ -292,15 +309,20 @@ function startOf(path: string): ReturnType<typeof readHeader> | 'unreadable' {
 export async function readRunFile(file: RunFile, { boot, io = fileIo }: ReplayOptions): Promise<ReadRun | undefined> {
   const start = readHeader(file.path, io);
   if (start === undefined) return undefined;
-  const last = readLastGroup(file.path, start, io)?.at(-1);
-  if (Array.isArray(last) && last[0] === 'E') {
-    const ended = last[1] as RunTotals;
+  const ended = totalsIn(readLastGroup(file.path, start, io));
+  if (ended !== undefined) {
     const counts = countsAmong(ended);
     const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
     return { ...file, header: { ...start.header, rows, file: ended.file ?? start.header.file }, counts };
   }
   const replay = await readJournal(file.path, { boot, io });
   return replay && { ...file, header: replay.header, counts: replay.counts };
+}
+
+/** The totals that end a session. */
+function totalsIn(group: JournalGroup | undefined): RunTotals | undefined {
+  const last = group?.at(-1);
+  return Array.isArray(last) && last[0] === 'E' ? (last[1] as RunTotals) : undefined;
 }
 
 function countsAmong({ done, failed, invalid, inDoubt, skipped, left }: RowCounts): RowCounts {

@@ -85,18 +85,24 @@ export interface Lock {
   release(): void;
 }
 
+export interface LockOptions {
+  readonly waitMs: number;
+  readonly breakLock?: boolean;
+  readonly nameOf?: () => string | undefined;
+}
+
 /**
  * Takes a lock.
  *
  * @param path the lock's directory: `NAME.lock` next to what it guards, in an existing directory
  * @param options `waitMs`: how long to wait for other holders; `breakLock`: removes entries of other machines first,
- *   undefined in commands without that flag
+ *   undefined in commands without that flag; `nameOf`: names what the other holder has in use, instead of the path
  * @throws {Failure} locked, with its holder; local-file
  * @throws {Stopped}
  */
 export async function takeLock(
   path: string,
-  { waitMs, breakLock }: { readonly waitMs: number; readonly breakLock?: boolean },
+  { waitMs, breakLock, nameOf }: LockOptions,
   host: Pick<Host, 'clock' | 'signal' | 'processes'>,
 ): Promise<Lock> {
   // Installs the handlers of signals, whose default effect would leave the lock behind.
@@ -108,7 +114,7 @@ export async function takeLock(
     const [other] = tryToEnter(path, own, breakLock === true ? broken : undefined, host);
     if (other === undefined) return { release, broken };
     release();
-    if (waitedMs >= waitMs) throw locked(path, other, breakLock === false);
+    if (waitedMs >= waitMs) throw locked(path, other, breakLock, nameOf?.());
     // Random, so that two that gave way do not collide again.
     const delayMs = 50 + Math.random() * 200;
     await host.clock.sleep(delayMs, host.signal);
@@ -204,12 +210,15 @@ function remove(path: string, entry: string): void {
   attempt(() => unlinkSync(join(path, entry)));
 }
 
-function locked(path: string, holder: Holder, canBreak: boolean): Failure {
-  const elsewhere = canBreak
-    ? 'retry when it has finished; if that host is permanently gone, pass --break-lock'
-    : `if that host is permanently gone, remove ${join(path, entryOf(holder))}`;
-  const hint = holder.domain === thisDomain() ? 'retry when it has finished' : elsewhere;
-  return new Failure('locked', `${path} is held by ${describe(path, holder)}`, { hint });
+function locked(path: string, holder: Holder, breakLock: boolean | undefined, name: string | undefined): Failure {
+  const retry = `retry when it has finished${breakLock === undefined ? '' : ', or pass --lock-timeout to wait'}`;
+  const elsewhere =
+    breakLock === false
+      ? `${retry}; if that host is permanently gone, pass --break-lock`
+      : `if that host is permanently gone, remove ${join(path, entryOf(holder))}`;
+  const hint = holder.domain === thisDomain() ? retry : elsewhere;
+  const what = name === undefined ? `${path} is held by` : `${name} is in progress in`;
+  return new Failure('locked', `${what} ${describe(path, holder)}`, { hint });
 }
 
 function describe(path: string, holder: Holder): string {

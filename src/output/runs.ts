@@ -115,7 +115,10 @@ export const runDetailView: View<RunDetailShown> = {
   id: ({ run }) => run,
 };
 
-/** A narrow terminal omits the last columns. A count is never truncated: it would be another number. */
+/**
+ * What distinguishes runs comes first, since a narrow terminal omits the last columns. A count is never truncated: it
+ * would be another number.
+ */
 function tableColumns(
   nowMs: number,
   isTerminal: boolean,
@@ -124,20 +127,21 @@ function tableColumns(
   const failed = (counts: RowCounts) => counts.failed + counts.invalid;
   return [
     { name: 'run', value: ({ run }) => run },
-    { name: 'started', value: ({ header }) => header && started(header.startedAt) },
-    { name: 'file', value: ({ header }) => header?.file?.replace(/^.*\//, '') ?? header?.of, isCuttable: true },
-    { name: 'action', value: ({ header }) => header?.action },
     { name: 'status', value: ({ status }) => status },
+    { name: 'file', value: ({ header }) => header?.file?.replace(/^.*\//, '') ?? header?.of, isCuttable: true },
+    { name: 'list', value: ({ header }) => header?.list, isCuttable: true },
+    { name: 'profile', value: ({ header }) => header?.profile, isCuttable: true },
+    { name: 'in doubt', value: ({ counts }) => counts && nonZero(counts.inDoubt) },
     { name: 'rows', value: ({ header }) => header && countText(header.rows) },
     { name: 'done', value: ({ counts }) => counts && countText(counts.done) },
     { name: 'failed', value: ({ counts }) => counts && nonZero(failed(counts)) },
-    { name: 'in doubt', value: ({ counts }) => counts && nonZero(counts.inDoubt) },
+    { name: 'action', value: ({ header }) => header?.action },
+    // The run id has the time, too.
+    { name: 'started', value: ({ header }) => header && started(header.startedAt) },
     { name: 'remaining', value: ({ counts }) => counts && nonZero(counts.left) },
     { name: 'skipped', value: ({ counts }) => counts && nonZero(counts.skipped) },
     { name: 'undone', value: ({ undone }) => undone && countText(undone) },
-    { name: 'profile', value: ({ header }) => header?.profile, isCuttable: true },
     { name: 'service', value: ({ header }) => header && serviceText(header.origin) },
-    { name: 'list', value: ({ header }) => header?.list, isCuttable: true },
     { name: 'site', value: ({ header }) => header?.site, isCuttable: true },
   ];
 }

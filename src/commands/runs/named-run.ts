@@ -4,7 +4,7 @@ import { basename, dirname, resolve } from 'node:path';
 import type { JournalHeader } from '../../bulk/journal-format.ts';
 import { fileIo, readHeader } from '../../bulk/journal-lines.ts';
 import { doneRow, journalRecords, type Replay, readJournal } from '../../bulk/journal-read.ts';
-import { bootId, isAmongRuns, journalLock, runOrigin } from '../../bulk/record.ts';
+import { bootId, isAmongRuns, journalLock, runOrigin, takeJournalLock } from '../../bulk/record.ts';
 import {
   countUndone,
   findRun,
@@ -19,7 +19,7 @@ import { Failure } from '../../core/errors.ts';
 import { absolutePath, resolveLinks } from '../../core/files.ts';
 import type { Host } from '../../core/host.ts';
 import { checkId, idProblem, type ListRef } from '../../core/item.ts';
-import { isLocked, refuseHardLinks, takeLock } from '../../core/lock.ts';
+import { isLocked, refuseHardLinks } from '../../core/lock.ts';
 import { shellWord } from '../../core/text.ts';
 import type { RunShown } from '../../output/runs.ts';
 import { findRunsDirectory, runsDirectory } from '../../settings/directories.ts';
@@ -71,13 +71,13 @@ export function isRunActive(path: string, host: Host): boolean {
 /** @throws {Failure} locked; as `readRunHeader` */
 export async function withLockedRun(
   path: string,
-  options: Parameters<typeof takeLock>[1],
+  options: Parameters<typeof takeJournalLock>[1],
   host: Host,
   work: (run: Replay) => Promise<void>,
 ): Promise<void> {
   // Before the lock, which needs the directory.
   readRunHeader(path);
-  const lock = await takeLock(journalLock(path, host), options, host);
+  const lock = await takeJournalLock(journalLock(path, host), options, host);
   try {
     refuseHardLinks(path);
     await work(await readRun(path));

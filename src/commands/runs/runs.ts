@@ -1,13 +1,13 @@
 import { basename } from 'node:path';
 import { type Replay, readJournal } from '../../bulk/journal-read.ts';
-import { bootId, journalLock } from '../../bulk/record.ts';
+import { bootId, journalLock, takeJournalLock } from '../../bulk/record.ts';
 import { isComplete, type ListedRun, listRuns, removeRun, runLock } from '../../bulk/runs.ts';
 import { addCommands, addHelpNotes, type CommandSpec, type SetUp } from '../../cli/command.ts';
 import { confirm } from '../../cli/prompts.ts';
 import { inSession, type Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import type { Host } from '../../core/host.ts';
-import { isLocked, type Lock, takeLock } from '../../core/lock.ts';
+import { isLocked, type Lock } from '../../core/lock.ts';
 import { countOf, countText, listNames } from '../../core/text.ts';
 import { type RunShown, removedRunView, runView } from '../../output/runs.ts';
 import { runsDirectory } from '../../settings/directories.ts';
@@ -279,7 +279,7 @@ async function removeRuns(
     try {
       // Runs of one input share a lock.
       for (const lock of new Set(paths.map((path) => journalLock(path, host)))) {
-        locks.push(await takeLock(lock, { waitMs: 0 }, host));
+        locks.push(await takeJournalLock(lock, { waitMs: 0 }, host));
       }
       const runs = new Map<string, RunShown>();
       for (const path of paths) runs.set(path, await summarizeRun(path, host));

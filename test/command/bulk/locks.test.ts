@@ -34,7 +34,12 @@ describe('P23, P24: a run that another process holds', () => {
     const first = await world.run(create(file), { env: { LISTCTL_BASE_URL: service.url } });
 
     expect([first.exitCode, second, service.requests.length]).toEqual([0, [11, 11, 11, 11], 1]);
-    expect(text).toContain(`process ${process.pid} on ${hostname()}`);
+    expect(text).toMatch(
+      new RegExp(
+        `run \\d{8}-\\d{6}-\\w{4} of a\\.csv is in progress in process ${process.pid} on ${hostname()}, since `,
+      ),
+    );
+    expect(text).toContain('pass --lock-timeout to wait');
   });
 
   test("P23: two runs of other inputs are not in each other's way", async ({ service, world }) => {
