@@ -57,8 +57,12 @@ export function sampled(file: RowsFile): { readonly file: RowsFile; rows(): read
 /** Whether most rows of the shorter sample are in the other one. */
 export function sharesSample(one: InputFacts['sample'] = [], other: InputFacts['sample'] = []): boolean {
   const length = Math.min(one.length, other.length);
-  const same = one.slice(0, length).filter((hash, at) => hash !== '' && hash === other[at]).length;
-  return length > 0 && same * 2 >= length;
+  return length > 0 && countShared(one, other) * 2 >= length;
+}
+
+/** Counts the rows of a sample that are in the other one. */
+export function countShared(one: InputFacts['sample'] = [], other: InputFacts['sample'] = []): number {
+  return one.filter((hash, at) => hash !== '' && hash === other[at]).length;
 }
 
 /** So many rows are compared at least before an input is taken for another one. */

@@ -2,8 +2,8 @@
 import { Failure } from '../core/errors.ts';
 import { countOf } from '../core/text.ts';
 import type { BadRow, Row } from '../rows/types.ts';
-import { type RunInput, type RunTarget, sharesSample } from './input-match.ts';
-import type { JournalHeader } from './journal-format.ts';
+import { countShared, type RunInput, type RunTarget, sharesSample } from './input-match.ts';
+import type { InputFacts, JournalHeader } from './journal-format.ts';
 import { type Replay, readJournal } from './journal-read.ts';
 import { bootId, identityOf, originFlags, withoutKind } from './record.ts';
 import { again, choice, type ResumeDecision } from './resume.ts';
@@ -19,7 +19,7 @@ export interface RelatedRun {
 
 /**
  * Finds the run of an input that was edited, extended or renamed since. Reads the journals of those alone that have most
- * rows of a sample, or are incomplete and of the same file.
+ * rows of a sample, or are incomplete and have one of these rows, as many rows, or the same file.
  *
  * @throws {Failure} local-file
  */
@@ -43,15 +43,25 @@ async function* candidates(
 ): AsyncGenerator<{ readonly run: RunFile; readonly before: Replay }> {
   const { target, path } = input;
   const boot = bootId();
+  const isSameFile = (header: JournalHeader) => path !== undefined && header.file === path;
   const isCandidate = (header: JournalHeader, run: RunFile) =>
-    isSameTarget(header, target) && ((path !== undefined && header.file === path) || isLike(header, run, input));
+    isSameTarget(header, target) &&
+    (isSameFile(header) || isLike(header, run, input) || mayHaveRows(header.input, input));
   for (const run of runsWith(directory, isCandidate)) {
     const listed = await readRunFile(run, { boot });
-    // Of the same file there may be a run for every day.
-    if (listed === undefined || (isComplete(listed.counts) && !isLike(listed.header, run, input))) continue;
+    if (listed === undefined) continue;
+    const { header, counts } = listed;
+    // Of the same file, or of as many rows, there may be a run for every day.
+    const isBegun = isSameFile(header) || counts.done + counts.inDoubt > 0;
+    if (!isLike(header, run, input) && (isComplete(counts) || !isBegun)) continue;
     const before = await readJournal(run.path, { boot });
     if (before !== undefined) yield { run, before };
   }
+}
+
+/** Whether a run may have rows of an input of which most were fixed since. */
+function mayHaveRows({ sample, rows }: InputFacts, input: RunInput): boolean {
+  return rows === input.rows || countShared(sample, input.sample) > 0;
 }
 
 /** Whether a run may have most rows of an input, by the first line of its journal. */

@@ -238,7 +238,7 @@ describe('a run that another process holds', () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 11, stdout: '' });
     expect(tookMs).toBeLessThan(8000);
     expect(stderr).toContain(
-      `is held by process ${first.pid} on ${hostname()}, since ${new Date().toISOString().slice(0, 10)}`,
+      `is in progress in process ${first.pid} on ${hostname()}, since ${new Date().toISOString().slice(0, 10)}`,
     );
     expect(many.proxy.requests).toHaveLength(5);
     first.kill('SIGKILL');

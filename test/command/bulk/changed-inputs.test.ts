@@ -242,6 +242,34 @@ describe('failed rows that were fixed', () => {
     expect(JSON.parse(shown.stdout)).toEqual([join(world.path, 'y-new.csv')]);
   });
 
+  test.for([
+    { what: 'most of the rows', rows: 3, bad: [2, 3] },
+    { what: 'all of the first rows', rows: 24, bad: [...Array(17).keys()].map((at) => at + 1) },
+  ])('in a copy, $what: refused, and resumed', async ({ rows, bad }) => {
+    const { service, world } = await listWorld(({ title }) => (title?.startsWith('bad') ? { status: 400 } : undefined));
+    const titlesOf = (prefix: string) =>
+      numbered(rows).map((title, at) => (bad.includes(at + 1) ? prefix : '') + title);
+    await world.run(create(world.file('y.csv', `Title\n${titlesOf('bad').join('\n')}\n`)));
+    const sent = service.requests.length;
+    const words = create(world.file('copy.csv', `Title\n${titlesOf('ok').join('\n')}\n`));
+
+    const refused = await world.run(words);
+    const between = service.requests.length;
+    const resumed = await world.run([...words, '--resume']);
+
+    expect([refused.exitCode, resumed.exitCode, between]).toEqual([2, 0, sent]);
+    expect(service.items.size).toBe(rows);
+  });
+
+  test('another input of as many rows starts a run', async () => {
+    const { service, world } = await listWorld({ t1: { status: 400 } });
+    await world.run(create(world.file('y.csv', titles(3))));
+
+    const { exitCode } = await world.run(create(world.file('z.csv', titles(3).replaceAll('t', 'u'))));
+
+    expect([exitCode, service.items.size]).toEqual([0, 5]);
+  });
+
   test('in a copy, without --resume: refused, and the run is named with its file', async () => {
     const { service, world } = await listWorld(refusing);
     await world.run(create(world.file('y.csv', titles(5))));
