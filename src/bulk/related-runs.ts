@@ -24,17 +24,27 @@ export interface RelatedRun {
  * @throws {Failure} local-file
  */
 export async function findRelatedRun(directory: string, input: RunInput): Promise<RelatedRun> {
-  let undone: RunFile | undefined;
-  let changed: RelatedRun['changed'];
+  const found: { undone?: RunFile; unsent?: RunFile; changed?: NonNullable<RelatedRun['changed']> } = {};
   for await (const { run, before } of candidates(directory, input)) {
     const match = await input.match(before);
-    if (match.kind === 'other') continue;
-    const isUndone = isComplete(before.counts) && (await input.isUndone(before));
-    if (isUndone) undone ??= match.kind === 'same' ? run : undefined;
-    else if (match.kind === 'same') return { run, changed: undefined };
-    else changed ??= { before, row: match.row };
+    const kind = match.kind === 'same' ? await stateOf(before, input) : match.kind;
+    if (kind === 'sent') return { run, changed: undefined };
+    if (kind === 'undone' || kind === 'unsent') found[kind] ??= run;
+    else if (match.kind === 'changed' && found.unsent === undefined && !(await isWholeUndone(before, input)))
+      found.changed ??= { before, row: match.row };
   }
-  return { run: changed === undefined ? undone : undefined, changed };
+  const { undone, unsent, changed } = found;
+  return { run: changed === undefined ? (unsent ?? undone) : undefined, changed };
+}
+
+/** A run that sent nothing goes with any rows, which an older one may have sent. */
+async function stateOf(before: Replay, input: RunInput): Promise<'undone' | 'unsent' | 'sent'> {
+  if (await isWholeUndone(before, input)) return 'undone';
+  return before.counts.done + before.counts.inDoubt === 0 ? 'unsent' : 'sent';
+}
+
+async function isWholeUndone(before: Replay, input: RunInput): Promise<boolean> {
+  return isComplete(before.counts) && (await input.isUndone(before));
 }
 
 async function* candidates(
