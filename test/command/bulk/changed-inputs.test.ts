@@ -9,7 +9,7 @@ import { listWorld, test } from './fixtures.ts';
 /** Row 3 is refused until the list is mended. */
 const refusing = { t3: { status: 400, body: { error: 'no' } } };
 
-describe('a file that grew since its run was complete', () => {
+describe('I18: a file that grew since its run was complete', () => {
   test('is refused, with the run and how many rows exist; --resume sends the added rows alone', async ({
     service,
     world,
@@ -176,7 +176,7 @@ describe('a file that grew since its run was complete', () => {
   });
 });
 
-describe('a file with a changed row, of a complete run', () => {
+describe('I18: a file with a changed row, of a complete run', () => {
   test('is refused by its line, with and without --resume', async ({ service, world }) => {
     const words = create(world.file('day.csv', titles(4)), '-o', 'none');
     await world.run(words);
@@ -200,7 +200,7 @@ describe('a file with a changed row, of a complete run', () => {
   });
 });
 
-describe('failed rows that were fixed', () => {
+describe('I18: failed rows that were fixed', () => {
   const fixed = titles(5).replace('t3', 'fixed');
   /** The command of the hint, as its words. */
   const resumed = (stderr: string) => /resume with: listctl (.*)$/m.exec(stderr)?.[1]?.split(' ') ?? [];
