@@ -68,8 +68,17 @@ class ServiceClock {
 
 /** The operations on items as one kind of service has them: their requests, and the meaning of the responses. */
 export interface ItemOperations {
-  /** @param given the ids that other creates of the run returned: a response with one of them belongs to another request */
-  create(list: ListRef, fields: Fields, idempotencyKey: string | undefined, given?: GivenIds): Operation<Item>;
+  /**
+   * @param given the ids that other creates of the run returned: a response with one of them belongs to another request
+   * @param sent when an earlier process sent the same request
+   */
+  create(
+    list: ListRef,
+    fields: Fields,
+    idempotencyKey: string | undefined,
+    given?: GivenIds,
+    sent?: SentEarlier,
+  ): Operation<Item>;
   get(ref: ItemRef): Operation<Item>;
   /** Requires the entity tag `ifMatch`, if given. */
   update(ref: ItemRef, fields: Fields, ifMatch?: string): Operation<Item>;
@@ -131,10 +140,19 @@ export interface GivenIds {
   add(id: string): boolean;
 }
 
-/** The result of a write in doubt, or the reason why it was not found; `isMissing` if the service has no such item. */
+/** A request that an earlier process sent. */
+export interface SentEarlier {
+  /** Its age in milliseconds at a time of the service, the maximum by all clocks; undefined if unknown. */
+  ageMs(serviceMs: number): number | undefined;
+}
+
+/**
+ * The result of a write in doubt, or the reason why it was not found: `isMissing` if the service has no such item, and
+ * `isTaken` if it has another one, beside which it would have refused the write.
+ */
 export type Finding<T> =
   | { readonly value: T; readonly reason?: undefined }
-  | { readonly isMissing: boolean; readonly reason: string };
+  | { readonly isMissing: boolean; readonly isTaken?: boolean; readonly reason: string };
 
 export interface RequestAttempts<T> {
   /** Sends the request once more. Never rejects. Not to be called after the outcome is known. */
@@ -259,8 +277,9 @@ class Attempts<T> implements RequestAttempts<T> {
   /** The attempts that may have applied the write, and those of them with status 500. */
   #doubts = 0;
   #faults = 0;
-  /** The reason why the last look-up did not settle it. */
+  /** The reason why the last look-up did not settle it, and whether it showed that the write was refused. */
   #notFound: string | undefined;
+  #isTaken = false;
 
   constructor(operation: Operation<T>, shared: Shared) {
     this.#operation = operation;
@@ -433,15 +452,21 @@ class Attempts<T> implements RequestAttempts<T> {
     if (finding.reason === undefined)
       return { isDone: true, value: finding.value, outcome: 'applied', service, tookMs };
     this.#notFound = finding.reason;
-    if (finding.isMissing && this.#isDisproved()) this.#doubt = undefined;
+    this.#isTaken = finding.isTaken === true;
+    if (this.#isTaken || (finding.isMissing && this.#isDisproved())) this.#doubt = undefined;
     const outcome = this.isInDoubt ? 'unknown' : 'refused';
     const failure = () => this.#failure({ ...(this.#last ?? earlierProcess), outcome });
     return { isDone: false, outcome, service, tookMs, waitMs: undefined, isRetryAfter: false, scope: 'row', failure };
   }
 
-  /** A create that was not found was not applied if a repeat was refused, or the service failed each time. */
+  /**
+   * A create that was not found was not applied if the service failed each time, or refused it in the end. But right after
+   * a lost answer the refusal may be about the item that it made, which a look-up does not find yet.
+   */
   #isDisproved(): boolean {
-    return this.#last?.attempt.response?.status === 400 || (this.#doubts === this.#faults && this.#faults > 1);
+    const isRefused = this.#last?.attempt.response?.status === 400;
+    const earlier = isRefused && this.#operation.sentMsAgo !== undefined ? 1 : 0;
+    return this.#doubts - earlier === this.#faults && (isRefused || this.#faults > 1);
   }
 
   #addDoubt(failed: FailedAttempt): void {
@@ -471,6 +496,10 @@ class Attempts<T> implements RequestAttempts<T> {
     const times = this.#number;
     const notFound = this.#notFound;
     if (this.#doubt) return inDoubt(context, { ...this.#doubt, times, notFound, isKeyOld: this.#isKeyOld(0) });
+    if (this.#isTaken) {
+      const { status } = attempt.response ?? {};
+      return new Failure('refused', `cannot ${context.task}: ${notFound}`, { outcome: 'refused', status });
+    }
     if (attempt.error?.kind === 'stopped') return options.signal.reason ?? attempt.error.cause;
     if (tooLongMs !== undefined && attempt.response) {
       return tooLongToWait(context, attempt.response, { waitMs: tooLongMs, maxWaitMs: options.maxWaitMs });

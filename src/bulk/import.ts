@@ -97,7 +97,7 @@ async function showDryRun(run: FileRun, session: Session): Promise<void> {
 async function* requestsOf(run: FileRun, session: Session): AsyncGenerator<PlannedRequest> {
   const { file, keyOf, hasOwnKeys } = run;
   const list = session.settings.list();
-  const items = (await keyedItems(run, session)) ?? (await session.service.items());
+  const items = (await keyedItems(run, undefined, session)) ?? (await session.service.items());
   const unknownKey = run.input.keyField === undefined || hasOwnKeys ? undefined : '<key>';
   const { action } = file.options;
   const given = new IdSet();
@@ -267,14 +267,29 @@ async function ownKeysIn(file: RowsFile, { keyField, keysFrom }: BulkOptions): P
 }
 
 /** The operations that write a key; undefined for those of the service. */
-async function keyedItems({ input: { keyField }, hasOwnKeys, options: { keysFrom } }: FileRun, session: Session) {
+async function keyedItems(
+  { input: { keyField }, hasOwnKeys, options: { keysFrom } }: FileRun,
+  before: Replay | undefined,
+  session: Session,
+) {
   if (keyField === undefined) return undefined;
   const { keyedOperations } = await import('../api/graph/key-field.ts');
   const { readColumns } = await import('../api/graph/columns.ts');
   // A key that does not depend on all fields may belong to another row.
   const isForeign = hasOwnKeys || keysFrom?.kind === 'column';
-  const columns = isForeign ? await readColumns(session.settings.list(), await session.service.client()) : undefined;
-  return keyedOperations(keyField, { mayExist: keysFrom !== undefined && !isForeign, columns });
+  const list = session.settings.list();
+  const columns = isForeign ? await readColumns(list, await session.service.client()) : undefined;
+  const isProven = !isForeign && keysFrom === undefined;
+  const author = isProven ? undefined : await authorOfRun(before, session);
+  const proof = isProven ? undefined : { clock: session.host.clock, author };
+  return keyedOperations(keyField, { mayExist: keysFrom !== undefined && !isForeign, columns, proof });
+}
+
+/** The account that created the items of a run, by which rows in doubt are judged. */
+async function authorOfRun(before: Replay | undefined, { settings, service }: Session): Promise<string | undefined> {
+  if (before?.createdId === undefined || before.counts.inDoubt === 0) return undefined;
+  const { readAuthor } = await import('../api/graph/ownership.ts');
+  return readAuthor({ ...settings.list(), id: before.createdId }, await service.client());
 }
 
 function distinctRows(file: RowsFile, keyOf: FileRun['keyOf'], { keysFrom, keepBefore }: BulkOptions): RowsFile {
@@ -552,9 +567,9 @@ async function planOf(
   const { action, ignoreMissing = false } = command;
   const { inDoubt } = options;
   const { promise = 'none' } = run.input.keyField ?? {};
-  const items = await keyedItems(run, session);
   const { idempotency, sendsKeys, list } = session.settings;
   const before = decision.kind === 'resume' ? decision.before : undefined;
+  const items = await keyedItems(run, before, session);
   const given = (before && record?.given) ?? new IdSet();
   const counts = before === undefined ? newCounts(check.ofShard) : resumedCounts(before, check.ofShard);
   const present = await presentFor(run, before, session);
@@ -578,7 +593,14 @@ async function planOf(
       return recorded;
     },
     nextSeq: before?.nextSeq ?? 1,
-    tasks: tasksOf(file, { before, inDoubt, present, isProvable: promise !== 'none', ...repeats }),
+    tasks: tasksOf(file, {
+      before,
+      inDoubt,
+      present,
+      isProvable: promise !== 'none',
+      clock: session.host.clock,
+      ...repeats,
+    }),
     itemOf: repeats.itemOf,
     createSender: (client) =>
       earlier !== undefined && (action === 'update' || action === 'delete')

@@ -135,12 +135,15 @@ export type RowRecord =
   | readonly ['N', row: number]
   /** Done, which is final. */
   | readonly ['D', row: number, id: string, etag: string | null, tookMs: number]
+  /** The item was found, and the run is not known to have created it. */
+  | readonly ['D', row: number, id: string, etag: string | null, tookMs: number, 'found']
   | FailedRecord
   | readonly ['X', row: number]
   /** Sent, with unknown outcome. */
   | readonly ['U', row: number, cause: string, tookMs: number | null]
   /** The resolution of a row in doubt; `applied` is final. Any row that is not done can be `skipped`. */
   | readonly ['R', row: number, 'applied', id: string]
+  | readonly ['R', row: number, 'applied', id: string, 'found']
   | readonly ['R', row: number, 'not-applied']
   | readonly ['R', row: number, 'skipped'];
 
@@ -338,18 +341,20 @@ const isShapedHeader = shaped<JournalHeader>({
 });
 
 const row = isFromOne;
+const done = [row, isString, orNull(isHeaderValue), isMs];
 const intent = [row, isFromOne, isFromOne, orNull(isHeaderValue), isHash];
 
 const records: Readonly<Record<string, readonly (readonly Check[])[]>> = {
   B: [[isSession]],
   I: [intent, [...intent, isString]],
   N: [[row]],
-  D: [[row, isString, orNull(isHeaderValue), isMs]],
+  D: [done, [...done, oneOf('found')]],
   F: [[row, isKind, orNull(isCount), orNull(isString), orNull(isMs)]],
   X: [[row]],
   U: [[row, isString, orNull(isMs)]],
   R: [
     [row, oneOf('applied'), isString],
+    [row, oneOf('applied'), isString, oneOf('found')],
     [row, oneOf('not-applied', 'skipped')],
   ],
   T: [[isMs]],

@@ -245,6 +245,8 @@ export interface Replay extends JournalTail {
   readonly nextSeq: number;
   /** The totals of the last session, if nothing follows them. */
   readonly ended: RunTotals | undefined;
+  /** An item of a create that was answered; undefined without one. */
+  readonly createdId: string | undefined;
   /** When the last group was written: milliseconds since the Unix epoch. */
   readonly lastAt: number;
 }
@@ -278,10 +280,10 @@ export async function readJournal(
   // A journal gets its name with its first session: without it the file is a truncated copy.
   if (history.sessions.length === 0) throw new DamagedJournal(path, end.lengthBytes, 'the rest is missing');
   history.endSession(boot);
-  const { sessions, nextSeq, ended, lastAt } = history;
+  const { sessions, nextSeq, ended, lastAt, createdId } = history;
   const header = { ...start.header, ...history.input };
   return {
-    ...{ header, ...end, sessions, nextSeq, ended, lastAt },
+    ...{ header, ...end, sessions, nextSeq, ended, lastAt, createdId },
     counts: rows.counts(header.rows),
     stateOf: (row) => rows.stateOf(row),
     hashOf: (row) => rows.hashOf(row),
@@ -320,12 +322,17 @@ export async function* journalRecords(
 /**
  * The row that a record completes; undefined for any other record.
  *
- * @returns `etag`, the entity tag of the item at that time; no `id` if the row was resolved as applied without one
+ * @returns `etag`, the entity tag of the item at that time; no `id` if the row was resolved as applied without one;
+ *   `isFound`, if the run is not known to have created the item
  */
 export function doneRow(record: JournalRecord) {
-  if (record[0] === 'D') return { row: record[1], id: record[2], etag: record[3] ?? undefined };
+  if (record[0] === 'D') {
+    const [, row, id, etag, , found] = record;
+    return { row, id, etag: etag ?? undefined, isFound: found !== undefined };
+  }
   if (record[0] !== 'R' || record[2] !== 'applied') return undefined;
-  return { row: record[1], id: record[3] === '' ? undefined : record[3], etag: undefined };
+  const [, row, , id, found] = record;
+  return { row, id: id === '' ? undefined : id, etag: undefined, isFound: found !== undefined };
 }
 
 class History {
@@ -334,6 +341,7 @@ class History {
   nextSeq = 1;
   ended: RunTotals | undefined;
   lastAt = 0;
+  createdId: string | undefined;
   readonly #path: string;
   readonly #rows: RunRows;
   readonly #given: IdSet | undefined;
@@ -385,6 +393,7 @@ class History {
         break;
       case 'D':
         this.#given?.add(record[2]);
+        if (record[5] === undefined) this.createdId ??= record[2];
         break;
       case 'R':
         if (record[2] === 'applied') this.#given?.add(record[3]);

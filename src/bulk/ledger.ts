@@ -193,8 +193,9 @@ export class Ledger<R extends NumberedRow, T> {
 
   done(entry: Entry<R, T>, value: T, tookMs: number): void {
     const { row } = entry.task;
-    const { id, etag } = this.#sender.toRecord(row, value);
-    this.commit.add(['D', row.number, id, etag ?? null, Math.round(tookMs)], entry);
+    const { id, etag = null, isFound } = this.#sender.toRecord(row, value);
+    const record = ['D', row.number, id, etag, Math.round(tookMs)] as const;
+    this.commit.add(isFound ? [...record, 'found'] : record, entry);
     this.#result(entry, { status: 'done', row, value });
   }
 

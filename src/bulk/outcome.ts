@@ -1,5 +1,5 @@
 /** The rows of a run, how one is sent, its result, and what follows an attempt that failed. */
-import type { AttemptResult, NotDone, RequestAttempts } from '../api/client.ts';
+import type { AttemptResult, NotDone, RequestAttempts, SentEarlier } from '../api/client.ts';
 import { Failure } from '../core/errors.ts';
 import type { RowCounts } from './journal-format.ts';
 
@@ -15,7 +15,14 @@ export interface SendTask<R> {
   /** Its state when this session began. */
   readonly was: keyof RowCounts;
   /** The key and the age of an earlier request that may have taken effect. */
-  readonly sent?: { readonly key: string | null; readonly msAgo: () => number } | undefined;
+  readonly sent?:
+    | {
+        readonly key: string | null;
+        readonly msAgo: () => number;
+        /** By which a look-up judges the item that it finds. */
+        readonly earlier?: SentEarlier;
+      }
+    | undefined;
 }
 
 /** What to do about a row that is not done; one in doubt, or invalid, is reported and not sent. */
@@ -33,8 +40,11 @@ export interface Sender<R extends NumberedRow, T> {
   /** 16 hex digits. */
   hashOf(row: R): string;
   /** Prepares the request of a row; sends nothing yet. */
-  begin(row: R, key: string | null, sentMsAgo: number | undefined): RequestAttempts<T>;
-  toRecord(row: R, value: T): { readonly id: string; readonly etag: string | undefined };
+  begin(row: R, key: string | null, sentMsAgo: number | undefined, sent?: SentEarlier): RequestAttempts<T>;
+  toRecord(
+    row: R,
+    value: T,
+  ): { readonly id: string; readonly etag: string | undefined; readonly isFound?: true | undefined };
 }
 
 /** The result of a row. `left` was not sent: because the run stopped, or an earlier row of its item is not done. */

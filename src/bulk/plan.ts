@@ -1,5 +1,13 @@
 /** The plan of a run: its rows, how each is sent, and what is written. */
-import type { AttemptResult, Client, ItemOperations, NotDone, Operation, RequestAttempts } from '../api/client.ts';
+import type {
+  AttemptResult,
+  Client,
+  ItemOperations,
+  NotDone,
+  Operation,
+  RequestAttempts,
+  SentEarlier,
+} from '../api/client.ts';
 import { Failure } from '../core/errors.ts';
 import { type Fields, type Item, type ItemRef, type ListRef, ownField, strongTag } from '../core/item.ts';
 import { objectFrom } from '../core/json.ts';
@@ -92,7 +100,7 @@ export type SentResult = Item | { readonly id: string };
 export type SentRow = Pick<Row, 'number'> &
   Partial<Pick<Row, 'id' | 'fields'>> & { readonly etag?: string | undefined };
 
-/** Makes the request of a row; `given` takes the id of a created item. */
+/** Makes the request of a row; `given` takes the id of a created item, and `sent` is as in `ItemOperations.create`. */
 export function toOperation(
   items: ItemOperations,
   { id = '', fields = {}, etag }: SentRow,
@@ -100,10 +108,11 @@ export function toOperation(
   { site, list }: ListRef,
   key: string | undefined,
   given: IdSet,
+  sent?: SentEarlier,
 ): Operation<SentResult> {
   switch (action) {
     case 'create':
-      return items.create({ site, list }, fields, key, given);
+      return items.create({ site, list }, fields, key, given, sent);
     case 'get':
       return items.get({ site, list, id });
     case 'update':
@@ -136,15 +145,18 @@ export function createRowSender<R extends SentRow>(
     isRead: action === 'get',
     newKey: action === 'create' && sendsKeys ? keyOf : () => null,
     hashOf: ({ id, fields = {} }) => payloadHash(id, fields),
-    begin: (row, key, sentMsAgo) => {
-      const operation = toOperation(items, row, action, list, key ?? undefined, given);
+    begin: (row, key, sentMsAgo, sent) => {
+      const operation = toOperation(items, row, action, list, key ?? undefined, given, sent);
       const attempts = client.startAttempts(sentMsAgo === undefined ? operation : { ...operation, sentMsAgo });
       const settle = looksUp && sentMsAgo !== undefined ? attempts.settle : undefined;
       if (settle !== undefined) return { attempt: settle };
       if (!ignoreMissing) return attempts;
       return { attempt: async () => doneIfMissing(await attempts.attempt(), { id: row.id ?? '' }) };
     },
-    toRecord: (_, value) => ({ id: value.id, etag: 'etag' in value ? value.etag : undefined }),
+    toRecord: (_, value) =>
+      'members' in value
+        ? { id: value.id, etag: value.etag, isFound: value.isFound }
+        : { id: value.id, etag: undefined },
   };
 }
 

@@ -275,7 +275,7 @@ export class Run<R extends NumberedRow, T> {
   #attempt(entry: Entry<R, T>, nowMs: number): void {
     const { pace, sender } = this.#options;
     const { task, key } = entry;
-    entry.request ??= sender.begin(task.row, key, task.sent?.msAgo());
+    entry.request ??= sender.begin(task.row, key, task.sent?.msAgo(), task.sent?.earlier);
     const stamp = pace.started(nowMs);
     this.inFlight += 1;
     this.sent += 1;

@@ -1,6 +1,8 @@
 /** The tasks of a run: the rows of its input that are not done, and what becomes of those in doubt. */
+import type { SentEarlier } from '../api/client.ts';
 import { keyWindowMs } from '../api/outcome.ts';
 import { Failure } from '../core/errors.ts';
+import type { Clock } from '../core/host.ts';
 import { badRowFailure } from '../rows/check.ts';
 import type { RowsFile } from '../rows/read.ts';
 import type { BadRow, Row } from '../rows/types.ts';
@@ -10,6 +12,7 @@ import type { JournalRecord } from './journal-format.ts';
 import type { Doubt, Replay } from './journal-read.ts';
 import { keyAgeMs, type PresentMoment, payloadHash } from './keys.ts';
 import type { NumberedRow, RunningCounts, Task } from './outcome.ts';
+import { bootId } from './record.ts';
 
 /** The counts at the start of a run. */
 export function newCounts(rows: number): RunningCounts {
@@ -50,6 +53,16 @@ export interface TaskOptions {
   readonly skipped?: ReadonlySet<number> | undefined;
   /** The number of a later row that is done and has the same id, if there is one. */
   readonly overtakenBy?: ((row: Row) => number | undefined) | undefined;
+  /** By which the age of a request is told to a look-up. */
+  readonly clock?: Pick<Clock, 'now' | 'monotonicMs'>;
+}
+
+/** The age of the request of a row in doubt at a time of the service; undefined if unknown. */
+export function doubtAge(doubt: Doubt | undefined, clock: Pick<Clock, 'now' | 'monotonicMs'>): SentEarlier['ageMs'] {
+  const present = (serviceMs: number) => ({
+    ...{ nowMs: clock.now(), monotonicMs: clock.monotonicMs(), boot: bootId(), serviceMs },
+  });
+  return (serviceMs) => doubt && keyAgeMs(doubt, present(serviceMs));
 }
 
 /** Makes the tasks for the rows of a file that are not done. */
@@ -89,7 +102,8 @@ export function doubtTask<R extends NumberedRow>(
   const key = doubt?.key ?? null;
   const msAgo = msSinceSent(doubt, how);
   if (msAgo === undefined) return { kind: 'in-doubt', row, failure: inDoubtFailure(key) };
-  return { kind: 'send', row, was: 'inDoubt', sent: { key, msAgo } };
+  const earlier = how.clock && { earlier: { ageMs: doubtAge(doubt, how.clock) } };
+  return { kind: 'send', row, was: 'inDoubt', sent: { key, msAgo, ...earlier } };
 }
 
 /** How a row counts that is sent again. */

@@ -24,6 +24,8 @@ export interface Item {
   /** The whole response, in its order. */
   readonly members: JsonObject;
   readonly etag?: string | undefined;
+  /** Set if it was found by the key of a create, and that create is not known to have made it. */
+  readonly isFound?: true;
 }
 
 /** Whether it stands for an item that was deleted, in a list of changes (Microsoft Graph). */

@@ -2,8 +2,21 @@
 import type { Service, ServiceRequest } from '../../src/service/message.ts';
 import { graphServer } from './graph-server.ts';
 
-/** What becomes of a request: `lost` is a connection that is cut, before the request was carried out or after it. */
-export type Mishap = 'lost' | 'done, lost' | '400' | '429' | '500' | 'done, 500' | '504' | 'done, 504' | undefined;
+/**
+ * What becomes of a request: `lost` is a connection that is cut, before the request was carried out or after it; `empty` is
+ * a look-up that finds nothing.
+ */
+export type Mishap =
+  | 'lost'
+  | 'done, lost'
+  | '400'
+  | '429'
+  | '500'
+  | 'done, 500'
+  | '504'
+  | 'done, 504'
+  | 'empty'
+  | undefined;
 
 export interface FaultyGraph extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>;
@@ -12,8 +25,8 @@ export interface FaultyGraph extends AsyncDisposable {
   readonly mishaps: { creates: Mishap[]; lookUps: Mishap[] };
   /** The fields of all items, by id. */
   items(): Promise<ReadonlyMap<string, Readonly<Record<string, unknown>>>>;
-  /** Creates an item, past all mishaps. */
-  add(fields: object): Promise<void>;
+  /** Creates an item, past all mishaps; `seen` changes what look-ups say of who created it, and when. */
+  add(fields: object, seen?: { readonly createdDateTime?: string; readonly createdBy?: object }): Promise<void>;
   counts(): { readonly creates: number; readonly lookUps: number };
 }
 
@@ -28,14 +41,28 @@ export async function faultyGraph(columns: readonly object[]): Promise<FaultyGra
     const due = isCreate(request) ? mishaps.creates : isLookUp(request) ? mishaps.lookUps : [];
     return due.length > 1 ? due.shift() : due[0];
   };
+  const seenAs = new Map<string, object>();
+  const asSeen = (answer: Awaited<ReturnType<Service>> | undefined) => {
+    if (answer === undefined || seenAs.size === 0) return answer;
+    const page = JSON.parse(String(answer.body)) as { value?: { id: string }[] };
+    const value = page.value?.map((item) => ({ ...item, ...seenAs.get(item.id) }));
+    return { ...answer, body: JSON.stringify({ ...page, value }) };
+  };
+  const instead = (status: number, body: object) => ({
+    ...{ status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) },
+  });
+  const fault = { error: { code: 'generalException', message: 'Went wrong.' } };
+  const answerTo = (mishap: NonNullable<Mishap>) => {
+    if (mishap.endsWith('lost')) return undefined;
+    return mishap === 'empty' ? instead(200, { value: [] }) : instead(Number(mishap.replace('done, ', '')), fault);
+  };
   const server = await graphServer({ Books: columns }, [], (service: Service) => async (request) => {
     requests.push(request);
     const mishap = mishapOf(request);
     const isDone = mishap === undefined || mishap.startsWith('done');
     const answer = isDone ? await service(request) : undefined;
-    if (mishap === undefined || mishap.endsWith('lost')) return mishap === undefined ? answer : undefined;
-    const body = JSON.stringify({ error: { code: 'generalException', message: 'Went wrong.' } });
-    return { status: Number(mishap.replace('done, ', '')), headers: { 'content-type': 'application/json' }, body };
+    if (mishap === undefined) return isLookUp(request) ? asSeen(answer) : answer;
+    return answerTo(mishap);
   });
   const send = (method: string, path: string, body = '') => {
     const headers = { host: 'graph.example', 'content-type': 'application/json' };
@@ -49,8 +76,9 @@ export async function faultyGraph(columns: readonly object[]): Promise<FaultyGra
       const { value } = JSON.parse(body) as { value: { id: string; fields: Record<string, unknown> }[] };
       return new Map(value.map(({ id, fields }) => [id, fields]));
     },
-    add: async (fields) => {
-      await send('POST', '/sites/root/lists/Books/items', JSON.stringify({ fields }));
+    add: async (fields, seen) => {
+      const { body } = await send('POST', '/sites/root/lists/Books/items', JSON.stringify({ fields }));
+      if (seen !== undefined) seenAs.set((JSON.parse(String(body)) as { id: string }).id, seen);
     },
     counts: () => ({ creates: requests.filter(isCreate).length, lookUps: requests.filter(isLookUp).length }),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),

@@ -6,11 +6,12 @@ import { Failure } from '../../core/errors.ts';
 import { type Fields, type Item, type ListRef, ownField } from '../../core/item.ts';
 import { type JsonValue, objectFrom } from '../../core/json.ts';
 import { shellWord } from '../../core/text.ts';
-import type { Client, Finding, GivenIds, ItemOperations, Operation, WriteCheck } from '../client.ts';
+import type { Client, Finding, GivenIds, ItemOperations, Operation, SentEarlier, WriteCheck } from '../client.ts';
 import { listName } from '../failures.ts';
-import type { ServiceResponse } from '../transport.ts';
+import type { ResponseHead, ServiceResponse } from '../transport.ts';
 import { type Column, columnHint, readColumns, textLiteral } from './columns.ts';
 import { graphErrors, graphOperations, toRequest } from './items.ts';
+import { authorOf, type Evidence, ownershipOf, sentSince } from './ownership.ts';
 import { itemsPath, parsePage, toListedItem } from './pages.ts';
 import { mayBeSent } from './read-form.ts';
 
@@ -80,6 +81,14 @@ interface KeyOptions extends Pick<Operation<Item>, 'mayExist'> {
    * fields that were sent.
    */
   readonly columns?: readonly Column[] | undefined;
+  /** Undefined if the keys are random, which proves whose item it is. */
+  readonly proof?:
+    | {
+        readonly clock: Parameters<typeof sentSince>[0];
+        /** The account of the run, if it is known from an earlier session. */
+        readonly author: string | undefined;
+      }
+    | undefined;
 }
 
 /**
@@ -88,26 +97,38 @@ interface KeyOptions extends Pick<Operation<Item>, 'mayExist'> {
  * @param options with `mayExist`, an item with a key is that of an earlier, identical create
  */
 export function keyedOperations(keyField: KeyField, options: KeyOptions = {}): ItemOperations {
-  return { ...graphOperations, create: (...args) => createOperation({ ...keyField, ...options }, ...args) };
+  const run = { author: options.proof?.author };
+  return { ...graphOperations, create: (...args) => createOperation({ ...keyField, ...options }, run, ...args) };
 }
 
 function createOperation(
-  { column, promise, mayExist, columns }: KeyField & KeyOptions,
+  { column, promise, mayExist, columns, proof }: KeyField & KeyOptions,
+  run: { author: string | undefined },
   list: ListRef,
   fields: Fields,
   newKey: string | undefined,
   given?: GivenIds,
+  sent?: SentEarlier,
 ): Operation<Item> {
   const key = newKey ?? ownField(fields, column);
   if (typeof key !== 'string') return graphOperations.create(list, fields, undefined, given);
-  const operation = graphOperations.create(list, withKey(fields, column, key), undefined, given);
+  const plain = graphOperations.create(list, withKey(fields, column, key), undefined, given);
+  const read: Operation<Item>['read'] = (response) => {
+    const item = plain.read(response);
+    run.author ??= authorOf(item);
+    return item;
+  };
   const doubtHint = lookUpHint({ column, promise }, key);
-  const purpose = () => ({ ...operation.purpose(), idempotencyKey: key, doubtHint });
-  if (promise === 'none') return { ...operation, purpose };
-  const isOwn = columns && ((item: Item) => mayBeSent(item.fields, fields, columns));
-  const lookUp = () => findByKey(list, { column, key, isOwn }, given);
-  if (promise === 'indexed') return { ...operation, purpose, lookUp };
-  return { ...operation, purpose, lookUp, isRepeatable: true, mayExist, check: () => faultCheck(lookUp()) };
+  const purpose = () => ({ ...plain.purpose(), idempotencyKey: key, doubtHint });
+  const operation = { ...plain, read, purpose };
+  if (promise === 'none') return operation;
+  const hasValues = columns && ((item: Item) => mayBeSent(item.fields, fields, columns));
+  const since = proof && sentSince(proof.clock, sent);
+  const evidence = since && ((head: ResponseHead) => ({ sinceMs: since(head), author: run.author }));
+  const sought = { column, key, hasValues, evidence, isUnique: promise === 'unique', isAdopted: mayExist };
+  const lookUp = () => findByKey(list, sought, given);
+  if (promise === 'indexed') return { ...operation, lookUp };
+  return { ...operation, lookUp, isRepeatable: true, mayExist, check: () => faultCheck(lookUp()) };
 }
 
 function withKey(fields: Fields, column: string, key: string): Fields {
@@ -137,16 +158,19 @@ const foundMax = 5;
 interface SoughtKey {
   readonly column: string;
   readonly key: string;
-  /** Decides whether an item with the key can be that of the create. */
-  readonly isOwn?: ((item: Item) => boolean) | undefined;
+  /** Whether an item has the values that were sent; undefined if the key alone decides. */
+  readonly hasValues?: ((item: Item) => boolean) | undefined;
+  /** What is known about the create; undefined if its key is random. */
+  readonly evidence?: ((head: ResponseHead) => Evidence) | undefined;
+  /** Whether the service refuses a second item with the key. */
+  readonly isUnique?: boolean;
+  /** Whether an item that another create made counts as found: its key was derived from the same row. */
+  readonly isAdopted?: boolean | undefined;
 }
 
 /** A read that finds the item with a key. */
-export function findByKey(
-  list: ListRef,
-  { column, key, isOwn }: SoughtKey,
-  given?: GivenIds,
-): Operation<Finding<Item>> {
+export function findByKey(list: ListRef, sought: SoughtKey, given?: GivenIds): Operation<Finding<Item>> {
+  const { column, key } = sought;
   const filter = `fields/${column} eq ${textLiteral(key)}`;
   return {
     request: toRequest('GET', itemsPath(list, { filter }, foundMax)),
@@ -154,7 +178,7 @@ export function findByKey(
     read: (response) => {
       const { body, elements } = parsePage(response);
       const isWhole = body['@odata.nextLink'] === undefined;
-      const finding = findingOf(elements.map(toListedItem), isWhole, { column, key, isOwn });
+      const finding = findingOf(elements.map(toListedItem), isWhole, sought, response);
       // Another row of the run created it.
       if (finding.reason === undefined && given?.add(finding.value.id) === false)
         return {
@@ -168,16 +192,10 @@ export function findByKey(
 }
 
 /** SharePoint compares texts without case. */
-function findingOf(
-  items: readonly Item[],
-  isWhole: boolean,
-  { column, key, isOwn = () => true }: SoughtKey,
-): Finding<Item> {
+function findingOf(items: readonly Item[], isWhole: boolean, sought: SoughtKey, head: ResponseHead): Finding<Item> {
+  const { column, key } = sought;
   const [first, second] = items.filter(({ fields }) => ownField(fields, column) === key);
-  if (first !== undefined && second === undefined) {
-    if (isOwn(first)) return { value: first };
-    return { isMissing: false, reason: `item ${first.id} has ${column} "${key}", but other values than were sent` };
-  }
+  if (first !== undefined && second === undefined) return judge(first, sought, head);
   if (items.length === 0 && isWhole) return { isMissing: true, reason: `no item has ${column} "${key}"` };
   const ids = items.map(({ id }) => id).join(', ');
   const reason =
@@ -185,4 +203,20 @@ function findingOf(
       ? `the look-up of ${column} "${key}" is incomplete`
       : `these items have ${column} "${key}": ${ids}`;
   return { isMissing: false, reason };
+}
+
+/** Decides whether the only item with a key is that of the create. */
+function judge(
+  item: Item,
+  { column, key, hasValues = () => true, evidence, isUnique, isAdopted }: SoughtKey,
+  head: ResponseHead,
+): Finding<Item> {
+  const has = `item ${item.id} has ${column} "${key}"`;
+  const ownership = evidence === undefined ? 'own' : ownershipOf(item, evidence(head));
+  if (ownership === 'other' && !isAdopted)
+    return { isMissing: false, isTaken: isUnique === true, reason: `${has} already: another create made it` };
+  if (!hasValues(item)) return { isMissing: false, reason: `${has}, but other values than were sent` };
+  if (ownership === 'own') return { value: item };
+  if (isAdopted) return { value: { ...item, isFound: true } };
+  return { isMissing: false, reason: `${has}, and it cannot be told whether this create made it` };
 }

@@ -36,7 +36,8 @@ export async function createKeyed(create: KeyedCreate, isDryRun: boolean, sessio
       // Others may have written a key that was typed.
       const columns = typed === undefined ? undefined : await readColumns(list, client);
       const mayExist = create.idempotencyKey !== undefined;
-      const operation = keyedOperations(keyField, { mayExist, columns }).create(list, fields, key);
+      const proof = typed === undefined ? undefined : { clock: session.host.clock, author: undefined };
+      const operation = keyedOperations(keyField, { mayExist, columns, proof }).create(list, fields, key);
       await print(await send(operation, mayExist && keyField.promise === 'indexed', key, client));
     },
     'created',

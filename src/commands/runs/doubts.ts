@@ -7,14 +7,17 @@ import { dirname } from 'node:path';
 import type { Client, Finding } from '../../api/client.ts';
 import { readColumns } from '../../api/graph/columns.ts';
 import { findByKey, type KeyField, readKeyField } from '../../api/graph/key-field.ts';
+import { readAuthor, sentSince } from '../../api/graph/ownership.ts';
 import { mayBeSent } from '../../api/graph/read-form.ts';
 import type { FormOptions } from '../../api/graph/write-form.ts';
+import type { ResponseHead } from '../../api/transport.ts';
 import { readEarlier } from '../../bulk/earlier-values.ts';
 import { columnPrefix } from '../../bulk/flags.ts';
 import type { JournalHeader } from '../../bulk/journal-format.ts';
 import type { Replay } from '../../bulk/journal-read.ts';
 import { IdSet, payloadHash } from '../../bulk/keys.ts';
 import { resolveRun } from '../../bulk/runs.ts';
+import { doubtAge } from '../../bulk/tasks.ts';
 import { openListForm } from '../../cli/list-form.ts';
 import type { Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
@@ -182,6 +185,8 @@ export interface Resolution {
   readonly row: number;
   readonly isApplied: boolean;
   readonly id: string | undefined;
+  /** The run is not known to have created the item. */
+  readonly isFound?: boolean;
   /** The line of --from. */
   readonly line?: number;
 }
@@ -207,7 +212,7 @@ export async function lookUpDoubts(path: string, replay: Replay, session: Sessio
       hint: 'index the column, or resolve each row with --row N; nothing was recorded',
     });
   }
-  const soughtOf = await soughtRows(path, replay, { list, column }, session);
+  const soughtOf = await soughtRows(path, replay, { list, keyField }, session);
   const given = new IdSet();
   for await (const { id } of doneItems(path)) given.add(id);
   const rows = [...replay.doubts()];
@@ -218,7 +223,10 @@ export async function lookUpDoubts(path: string, replay: Replay, session: Sessio
     const findings = await Promise.all(some.map((row) => find(list, soughtOf(row), given, client)));
     for (const [index, finding] of findings.entries()) {
       const row = some[index] ?? 0;
-      if (finding.reason === undefined) resolutions.push({ row, isApplied: true, id: finding.value.id });
+      if (finding.reason === undefined) {
+        const { id, isFound } = finding.value;
+        resolutions.push({ row, isApplied: true, id, isFound: isFound === true });
+      } else if (finding.isTaken) resolutions.push({ row, isApplied: false, id: undefined });
       else open.push(`row ${row}: ${finding.reason}`);
     }
   }
@@ -242,22 +250,33 @@ type SoughtRow = Parameters<typeof findByKey>[1] | undefined;
 async function soughtRows(
   path: string,
   replay: Replay,
-  { list, column }: { readonly list: ListRef; readonly column: string },
+  { list, keyField }: { readonly list: ListRef; readonly keyField: KeyField },
   session: Session,
 ): Promise<(row: number) => SoughtRow> {
+  const { column, promise } = keyField;
+  const { keysFrom } = replay.header;
+  const client = await session.service.client();
+  const { clock } = session.host;
   const journaled = (row: number) => replay.doubtOf(row)?.key ?? undefined;
-  const isDerived = replay.header.keysFrom?.startsWith(columnPrefix) === true;
-  if (!isDerived && [...replay.doubts()].every((row) => journaled(row) !== undefined)) {
-    return (row) => ({ column, key: journaled(row) ?? '' });
-  }
-  const columns = await readColumns(list, await session.service.client());
+  const isDerived = keysFrom?.startsWith(columnPrefix) === true;
+  const isForeign = isDerived || [...replay.doubts()].some((row) => journaled(row) === undefined);
+  if (!isForeign && keysFrom === undefined) return (row) => ({ column, key: journaled(row) ?? '' });
+  const id = replay.createdId;
+  const author = id === undefined ? undefined : await readAuthor({ ...list, id }, client);
+  const common = (row: number) => {
+    const since = sentSince(clock, { ageMs: doubtAge(replay.doubtOf(row), clock) });
+    const evidence = (head: ResponseHead) => ({ sinceMs: since(head), author });
+    return { column, evidence, isUnique: promise === 'unique', isAdopted: !isForeign };
+  };
+  if (!isForeign) return (row) => ({ ...common(row), key: journaled(row) ?? '' });
+  const columns = await readColumns(list, client);
   const openForm = (options: FormOptions) => openListForm(list, { ...options, filled: [column] }, session);
   const known = await findRows(path, replay, session, openForm);
   return (row) => {
     const { fields } = known.get(row) ?? {};
     const key = journaled(row) ?? ownField(fields ?? {}, column);
     if (fields === undefined || typeof key !== 'string') return undefined;
-    return { column, key, isOwn: (item) => mayBeSent(item.fields, fields, columns) };
+    return { ...common(row), key, hasValues: (item) => mayBeSent(item.fields, fields, columns) };
   };
 }
 

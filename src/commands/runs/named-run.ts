@@ -138,6 +138,8 @@ export interface DoneItem {
   readonly row: number;
   readonly id: string;
   readonly etag: string | undefined;
+  /** The run is not known to have created it. */
+  readonly isFound: boolean;
   /** Why the id is not valid: as returned by the service, or changed in the journal. */
   readonly problem: Failure | undefined;
 }

@@ -76,10 +76,7 @@ async function resolveRows(session: Session, word: string, flags: ResolveFlags):
       };
       if (inDoubt === 0) await session.messages.notice(`no row of run ${header.run} is in doubt`);
       else if (resolutions.length > 0) {
-        const records = resolutions.map(
-          ({ row, isApplied, id }): JournalRecord =>
-            isApplied ? ['R', row, 'applied', id ?? ''] : ['R', row, 'not-applied'],
-        );
+        const records = resolutions.map(toRecord);
         await recordResolutions(records, counts, path, replay, session);
         const parts = [`${countText(applied)} applied`, `${countText(resolutions.length - applied)} not applied`];
         await session.messages.notice(
@@ -194,6 +191,11 @@ interface Checked {
   /** The run in hints. */
   readonly word: string;
   readonly flags: ResolveFlags;
+}
+
+function toRecord({ row, isApplied, id = '', isFound }: Resolution): JournalRecord {
+  if (!isApplied) return ['R', row, 'not-applied'];
+  return isFound ? ['R', row, 'applied', id, 'found'] : ['R', row, 'applied', id];
 }
 
 /** Checks all resolutions before one is recorded. */

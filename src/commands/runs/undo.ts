@@ -84,6 +84,8 @@ interface Undo {
     readonly needsReads: boolean;
     /** The fields that cannot be restored. */
     readonly left: ReadonlySet<string>;
+    /** The items that are left, since the run is not known to have created them. */
+    readonly found: readonly string[];
   };
   /** Undefined for a run that created its items. */
   readonly kept: KeptValues | undefined;
@@ -198,24 +200,33 @@ async function countItems(source: Parameters<typeof undoRows>[0], isForced: bool
   let count = 0;
   let needsReads = false;
   const left = new Set<string>();
-  for await (const { row, kept } of undoRows(source)) {
+  const found: string[] = [];
+  for await (const { row, kept } of undoRows(source, found)) {
     count += 1;
     digest.update(`${JSON.stringify([row.number, row.id])}\n`);
     needsReads ||= source.of.header.action !== 'delete' && needsRead(row, isForced);
     for (const name of kept === undefined ? [] : source.form.left(kept, row.fields ?? {})) left.add(name);
   }
-  return { count, sha256: digest.digest('hex'), needsReads, left };
+  return { count, sha256: digest.digest('hex'), needsReads, left, found };
 }
 
-/** The items that a run created, or those that it changed, with the earlier values that it kept. */
-async function* undoRows({ path, of, kept, form }: Pick<Undo, 'path' | 'of' | 'kept' | 'form'>): AsyncGenerator<{
+/**
+ * The items that a run created, or those that it changed, with the earlier values that it kept.
+ *
+ * @param found takes the ids of items that the run found, but is not known to have created
+ */
+async function* undoRows(
+  { path, of, kept, form }: Pick<Undo, 'path' | 'of' | 'kept' | 'form'>,
+  found: string[] = [],
+): AsyncGenerator<{
   readonly row: UndoRow;
   readonly kept?: Fields;
   readonly problem?: Failure | undefined;
 }> {
   if (kept === undefined) {
-    for await (const { row: number, id, etag, problem } of doneItems(path)) {
-      yield { row: { number, id, etag, hash: of.hashOf(number) }, problem };
+    for await (const { row: number, id, etag, isFound, problem } of doneItems(path)) {
+      if (isFound) found.push(id);
+      else yield { row: { number, id, etag, hash: of.hashOf(number) }, problem };
     }
     return;
   }
@@ -245,6 +256,7 @@ async function undoItems(undo: Undo, record: RunRecord, session: Session): Promi
         `list them with: listctl runs show ${wordForHint(undo.word, undo.path, run, session.host)} --in-doubt`,
     );
   }
+  await sayFound(items.found, run, session);
   if (left === 0) {
     const what = items.count === 0 ? `it ${did} nothing` : `run ${before?.header.run} undid it`;
     await session.messages.say(`nothing to undo in run ${run} (started ${startedAt}): ${what}`);
@@ -263,6 +275,13 @@ async function undoItems(undo: Undo, record: RunRecord, session: Session): Promi
     );
   await session.service.confirmWrites(session.settings.placeText(list));
   await sendRows(await planOf(undo, before, record, session), session);
+}
+
+/** An item that was found by its key may be that of another run, or of another person. */
+async function sayFound(ids: readonly string[], run: string, { messages }: Session): Promise<void> {
+  if (ids.length === 0) return;
+  const what = `${countOf(ids.length, 'item')} of run ${run} ${ids.length === 1 ? 'is' : 'are'} not deleted`;
+  await messages.say(`${what}, found by key and not known to be created by it: ${listNames(ids, 10)}`);
 }
 
 /** A row is put back once: a second time it would overwrite later changes, or create its item twice. */

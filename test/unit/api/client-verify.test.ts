@@ -182,6 +182,7 @@ describe('a read that verifies a write', () => {
 describe('a look-up after a create that stays in doubt', () => {
   const look = { ...requestOf('GET'), path: '/look' };
   const isMissing = { isMissing: true, reason: 'it is not there' } as const;
+  const isTaken = { isMissing: false, isTaken: true, reason: 'item 7 is there' } as const;
   const isSeveral = { isMissing: false, reason: 'there are two' } as const;
   const create = (finding: Finding<string>) =>
     operation('done', 'POST', {
@@ -202,7 +203,21 @@ describe('a look-up after a create that stays in doubt', () => {
     ['finds several after faults', 'in-doubt', isSeveral.reason, [fault, fault, found], isSeveral],
     ['is refused itself', 'in-doubt', '; cannot do it (HTTP 403', [lost, answered(400), answered(403)], isMissing],
     ['finds nothing after faults only', 'unavailable', 'cannot do it (HTTP 500', [fault, fault, found], isMissing],
-    ['finds nothing after a 400', 'refused', 'cannot do it (HTTP 400', [lost, answered(400), found], isMissing],
+    [
+      'finds nothing after no response and a 400',
+      'in-doubt',
+      isMissing.reason,
+      [lost, answered(400), found],
+      isMissing,
+    ],
+    [
+      'finds nothing after a fault and a 400',
+      'refused',
+      'cannot do it (HTTP 400',
+      [fault, answered(400), found],
+      isMissing,
+    ],
+    ['finds an item in its place', 'refused', 'cannot do it: item 7 is there', [lost, answered(400), found], isTaken],
   ])('that %s makes it %s', async (_what, kind, says, attempts, finding) => {
     const { client, sent } = clientWith(attempts, { retries: attempts.length - 2 });
 

@@ -229,10 +229,12 @@ test.each([
 });
 
 test('a row is done by its answer, or by a resolution that says so', () => {
-  expect(doneRow(['D', 1, 'item-1', '"v1"', 12])).toEqual({ row: 1, id: 'item-1', etag: '"v1"' });
-  expect(doneRow(doneOf(1))).toEqual({ row: 1, id: 'item-1', etag: undefined });
-  expect(doneRow(['R', 2, 'applied', 'item-2'])).toEqual({ row: 2, id: 'item-2', etag: undefined });
-  expect(doneRow(['R', 3, 'applied', ''])).toEqual({ row: 3, id: undefined, etag: undefined });
+  expect(doneRow(['D', 1, 'item-1', '"v1"', 12])).toEqual({ row: 1, id: 'item-1', etag: '"v1"', isFound: false });
+  expect(doneRow(doneOf(1))).toEqual({ row: 1, id: 'item-1', etag: undefined, isFound: false });
+  expect(doneRow(['R', 2, 'applied', 'item-2'])).toEqual({ row: 2, id: 'item-2', etag: undefined, isFound: false });
+  expect(doneRow(['R', 2, 'applied', 'item-2', 'found'])?.isFound).toBe(true);
+  expect(doneRow(['D', 2, 'item-2', null, 3, 'found'])?.isFound).toBe(true);
+  expect(doneRow(['R', 3, 'applied', ''])).toEqual({ row: 3, id: undefined, etag: undefined, isFound: false });
   const others: JournalRecord[] = [
     ['R', 3, 'not-applied'],
     ['R', 3, 'skipped'],
