@@ -4,6 +4,7 @@ import { type BulkFlags, parseReadingFlags, type RunLimits } from '../bulk/flags
 import { reportBadRows, whileShown } from '../bulk/progress.ts';
 import { bootId, type journalFiles, runOrigin } from '../bulk/record.ts';
 import { removeRun } from '../bulk/runs.ts';
+import { serviceFlagNames } from '../cli/flags.ts';
 import type { ListNames } from '../cli/run-settings.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
@@ -106,7 +107,7 @@ function wordsFor(name: string, flags: ManifestFlags, { settings: { sources } }:
     ['--decimal', decimal] as const,
     ...rename.map((text) => ['--rename', text] as const),
     ...type.map((text) => ['--type', text] as const),
-    ...['--profile', '--service', '--base-url', '--site', '--list'].map((flag) => [flag, sources.flags[flag]] as const),
+    ...[...serviceFlagNames, '--site', '--list'].map((flag) => [flag, sources.flags[flag]] as const),
   ];
   const words = given.flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
   return [name, ...words, ...(quotes === false ? ['--no-quotes'] : [])].map(shellWord).join(' ');

@@ -3,6 +3,7 @@
  * about a previous run, and hands a plan to `sendRows`. Loaded late.
  */
 import type { KeyField } from '../api/graph/key-field.ts';
+import { serviceWords } from '../cli/flags.ts';
 import { checkMaxDelete } from '../cli/guards.ts';
 import {
   openKeyField,
@@ -611,15 +612,16 @@ async function planOf(
             looksUp: promise === 'indexed' && inDoubt !== 'retry',
           }),
     rejects: rejects && openRejectsFile(rejects, openRejects(file)),
-    nextSteps: nextSteps(
+    nextSteps: nextSteps({
       resumeOf,
-      action === 'create' && idempotency !== 'honored' && promise !== 'unique',
-      (kinds, word) => {
+      keepsDoubt: action === 'create' && idempotency !== 'honored' && promise !== 'unique',
+      repair: (kinds, word) => {
         if (action === 'delete' && kinds.size === 1 && kinds.has('not-found'))
           return `count missing items as deleted with: ${resumeOf(word)} --ignore-missing`;
         return `fix these rows, then resume with: ${resumeOf(word)}`;
       },
-      promise === 'indexed',
-    ),
+      canLookUp: true,
+      service: serviceWords(session.settings.sources.flags),
+    }),
   };
 }

@@ -1,4 +1,6 @@
 /** Reports the results of the rows of a run: done rows to stdout; failures to stderr or, with a machine format, to stdout. */
+
+import { serviceWords } from '../cli/flags.ts';
 import type { Print } from '../cli/output.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
@@ -121,8 +123,9 @@ export class RowReport<R extends PlannedRow> {
     const { action } = this.#plan;
     const { word } = this.#recorded ?? {};
     const isOfRun = word !== undefined && action !== 'apply';
+    const service = serviceWords(this.#session.settings.sources.flags);
     const hint = isOfRun
-      ? `check whether it was ${this.#plan.done}, then run: listctl runs resolve ${word} --row ${number} --applied ID, or --not-applied`
+      ? `check whether it was ${this.#plan.done}, then run: listctl runs resolve ${word}${service} --row ${number} --applied ID, or --not-applied`
       : undefined;
     return new Failure('in-doubt', message, { ...details, hint });
   }

@@ -183,21 +183,23 @@ function isLasting({ kind, status }: FailureGroup): boolean {
   return lasting.has(kind) && status !== 423;
 }
 
-/**
- * Makes the hints of a run that did not complete.
- *
- * @param resumeOf makes the command that resumes it, of the run on a command line
- * @param keepsDoubt whether that does not send rows in doubt
- * @param repair the hint if all rows of the run are done, except those that failed in these ways
- * @param canLookUp whether rows in doubt can be looked up by their keys
- */
-export function nextSteps(
-  resumeOf: (word: string) => string,
-  keepsDoubt: boolean,
-  repair: (kinds: ReadonlySet<string>, word: string) => string = (_, word) =>
-    `fix these rows, then resume with: ${resumeOf(word)}`,
-  canLookUp = false,
-): RunPlan<never>['nextSteps'] {
+interface NextStepsOptions {
+  /** Makes the command that resumes it, of the run on a command line. */
+  readonly resumeOf: (word: string) => string;
+  /** Whether that does not send rows in doubt. */
+  readonly keepsDoubt: boolean;
+  /** Makes the hint if all rows of the run are done, except those that failed in these ways. */
+  readonly repair?: (kinds: ReadonlySet<string>, word: string) => string;
+  /** Whether `runs resolve --auto` may find the items of rows in doubt. */
+  readonly canLookUp?: boolean;
+  /** See `serviceWords`. */
+  readonly service?: string;
+}
+
+/** Makes the hints of a run that did not complete. */
+export function nextSteps(options: NextStepsOptions): RunPlan<never>['nextSteps'] {
+  const { resumeOf, keepsDoubt, canLookUp = false, service = '' } = options;
+  const { repair = (_, word) => `fix these rows, then resume with: ${resumeOf(word)}` } = options;
   return (word, { left, failed, invalid, inDoubt, reason }, failures) => {
     const listing = `list rows in doubt with: listctl runs show ${word} --in-doubt`;
     const isLeft = left + failed + invalid > 0;
@@ -206,8 +208,8 @@ export function nextSteps(
     const isStopped = left > 0 && reason !== undefined;
     if (!isStopped && inDoubt === 0 && failures.every(isLasting) && kinds.size > 0) return [repair(kinds, word)];
     if (isLeft || !keepsDoubt) return [`resume with: ${resumeOf(word)}`, ...(inDoubt > 0 ? [listing] : [])];
-    const resolving = `listctl runs resolve ${word}`;
-    if (canLookUp) return [listing, `look them up again with: ${resolving} --auto`];
+    const resolving = `listctl runs resolve ${word}${service}`;
+    if (canLookUp) return [listing, `look for their items with: ${resolving} --auto`];
     return [listing, `resolve each row with: ${resolving} --row N --applied ID, or --not-applied`];
   };
 }

@@ -1,5 +1,6 @@
 /** The global flags: declared on every command. */
 import { type Command, Option } from 'commander';
+import { shellWord } from '../core/text.ts';
 import { dryRunFormats, outputFormats } from '../output/view.ts';
 import {
   addressSetting,
@@ -253,4 +254,16 @@ export function parseRatePerSecond(text: string): number | undefined {
   const { count = '', unit = 's' } = /^(?<count>\d+(\.\d+)?)(\/(?<unit>[sm]))?$/.exec(text)?.groups ?? {};
   const value = Number(count) / (unit === 'm' ? 60 : 1);
   return value > 0 ? value : undefined;
+}
+
+/** The flags that select a service, as typed. */
+export const serviceFlagNames = ['--profile', '--service', '--base-url'] as const;
+
+/** The flags that select the service of a command, for another command line: ` --profile staging`; empty without any. */
+export function serviceWords(typed: Readonly<Record<string, string | undefined>>): string {
+  const words = serviceFlagNames.flatMap((flag) => {
+    const value = typed[flag];
+    return value === undefined ? [] : [` ${flag} ${shellWord(value)}`];
+  });
+  return words.join('');
 }

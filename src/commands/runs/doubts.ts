@@ -24,7 +24,7 @@ import { Failure } from '../../core/errors.ts';
 import { untilStopped } from '../../core/host.ts';
 import { type Fields, type Item, type ListRef, ownField } from '../../core/item.ts';
 import { type JsonValue, withoutUndefined } from '../../core/json.ts';
-import { countOf } from '../../core/text.ts';
+import { countOf, listNames } from '../../core/text.ts';
 import { agoText } from '../../output/runs.ts';
 import type { View } from '../../output/view.ts';
 import { openInput } from '../../rows/input.ts';
@@ -200,10 +200,57 @@ export interface Resolutions {
 /** As many look-ups at once as Microsoft Graph gets creates at the start of a run. */
 const atOnce = 4;
 
-/** @throws {Failure} usage, if the run wrote no keys, or they cannot be looked up; as `Client.send` */
+/** @throws {Failure} usage, if the items of the run cannot be looked for; as `Client.send` */
 export async function lookUpDoubts(path: string, replay: Replay, session: Session): Promise<Resolutions> {
+  const { run, action, keyField } = replay.header;
+  if (action !== 'create') {
+    throw new Failure('usage', `run ${run} is no create: --auto looks for items that were created`, {
+      hint: 'resolve each row with --row N --applied ID, or --not-applied; nothing was recorded',
+    });
+  }
+  return keyField === undefined
+    ? lookUpMissing(path, replay, session)
+    : lookUpKeys(path, replay, keyField.column, session);
+}
+
+/** Without keys, the items are looked for among the missing ids; what is not found may still be there. */
+async function lookUpMissing(path: string, replay: Replay, session: Session): Promise<Resolutions> {
+  const { findByMissingIds } = await import('./missing-ids.ts');
+  const list = await checkTarget(replay.header, session);
+  const rows = [...replay.doubts()];
+  if (rows.length === 0) return { resolutions: [] };
+  const fields = await findRows(path, replay, session, await openFormOf(list, session));
+  const sought = rows.map((row) => ({ row, hash: replay.doubtOf(row)?.hash, fields: fields.get(row)?.fields }));
+  const known: string[] = [];
+  for await (const { id } of doneItems(path)) known.push(id);
+  const client = await session.service.client();
+  const { ids, read } = await findByMissingIds(list, { sought, known, replay }, client);
+  const resolutions = [...ids].map(([row, id]) => ({ row, id, isApplied: true, isFound: true }));
+  const open = rows.filter((row) => !ids.has(row));
+  if (open.length === 0) return { resolutions };
+  const stillInDoubt = (word: string) => unmatchedFailure(open, read, word);
+  return { resolutions, stillInDoubt };
+}
+
+async function openFormOf(list: ListRef, session: Session): Promise<OpenForm | undefined> {
+  if (session.settings.service !== 'graph') return undefined;
+  return (options: FormOptions) => openListForm(list, { ...options, filled: [] }, session);
+}
+
+function unmatchedFailure(open: readonly number[], read: number, word: string): Failure {
+  const what = `${countOf(open.length, 'row')} still in doubt: ${listNames(open.map(String), 10)}`;
+  return new Failure(
+    'in-doubt',
+    `${what}; of ${countOf(read, 'other item')} near those of the run none is surely theirs`,
+    {
+      hint: `check each, then run: listctl runs resolve ${word} --row N --applied ID, or --not-applied`,
+      outcome: 'unknown',
+    },
+  );
+}
+
+async function lookUpKeys(path: string, replay: Replay, column: string, session: Session): Promise<Resolutions> {
   const { header } = replay;
-  const column = columnOf(header);
   const list = await checkTarget(header, session);
   const client = await session.service.client();
   const keyField = await readKeyField(column, list, client);
@@ -231,13 +278,6 @@ export async function lookUpDoubts(path: string, replay: Replay, session: Sessio
     }
   }
   return { resolutions, stillInDoubt: open.length === 0 ? undefined : (word) => openFailure(open, keyField, word) };
-}
-
-function columnOf({ run, keyField, action }: JournalHeader): string {
-  if (keyField !== undefined && action === 'create') return keyField.column;
-  throw new Failure('usage', `run ${run} has no key field by which its items could be found`, {
-    hint: 'resolve each row with --row N --applied ID, or --not-applied; nothing was recorded',
-  });
 }
 
 /** What to look for; undefined if it is not known without the input. */

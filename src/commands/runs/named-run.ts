@@ -4,7 +4,7 @@ import { basename, dirname, resolve } from 'node:path';
 import type { JournalHeader } from '../../bulk/journal-format.ts';
 import { fileIo, readHeader } from '../../bulk/journal-lines.ts';
 import { doneRow, journalRecords, type Replay, readJournal } from '../../bulk/journal-read.ts';
-import { bootId, isAmongRuns, journalLock, runOrigin, takeJournalLock } from '../../bulk/record.ts';
+import { bootId, isAmongRuns, journalLock, originFlags, runOrigin, takeJournalLock } from '../../bulk/record.ts';
 import {
   countUndone,
   findRun,
@@ -92,11 +92,14 @@ export async function withLockedRun(
  *
  * @throws {Failure} usage
  */
-export async function checkTarget({ run, origin, site, list }: JournalHeader, session: Session): Promise<ListRef> {
+export async function checkTarget(
+  { run, origin, site, list, profile }: JournalHeader,
+  session: Session,
+): Promise<ListRef> {
   const here = runOrigin(session);
   if (here !== origin) {
     throw new Failure('usage', `run ${run} used ${origin}, but this command uses ${here}`, {
-      hint: 'select the service of the run with -p or --base-url; nothing was sent',
+      hint: `pass ${profile === undefined || profile === session.settings.profile() ? originFlags(origin, here) : `-p ${shellWord(profile)}`}; nothing was sent`,
     });
   }
   const { flags } = session.settings.sources;

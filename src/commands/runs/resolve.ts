@@ -42,7 +42,7 @@ export const resolveCommand: CommandSpec = {
       .option('--applied [id]', "mark the row as applied; for a create, pass the item's id to verify")
       .option('--not-applied', 'mark the row as not applied: --resume sends it again')
       .option('--from <file>', 'CSV or JSONL file with row, outcome (applied or not-applied) and id ("-" = stdin)')
-      .option('--auto', 'look up rows in doubt by their keys, of a run with --key-field')
+      .option('--auto', 'look for the items of creates in doubt: by their keys, or among missing ids')
       .option('--force', 'do not compare the item with the row')
       .action(inSession(context, resolveRows));
     addHelpNotes(command, {

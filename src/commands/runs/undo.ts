@@ -22,6 +22,7 @@ import { hasBegun, isComplete, isRunName } from '../../bulk/runs.ts';
 import { nextSteps, sendRows } from '../../bulk/send.ts';
 import { doubtTask, newCounts, states, type TaskOptions } from '../../bulk/tasks.ts';
 import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
+import { serviceWords } from '../../cli/flags.ts';
 import { addMaxDeleteOption, checkMaxDelete, readMaxDelete } from '../../cli/guards.ts';
 import { inSession, type Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
@@ -281,7 +282,7 @@ async function undoItems(undo: Undo, record: RunRecord, session: Session): Promi
 async function sayFound(ids: readonly string[], run: string, { messages }: Session): Promise<void> {
   if (ids.length === 0) return;
   const what = `${countOf(ids.length, 'item')} of run ${run} ${ids.length === 1 ? 'is' : 'are'} not deleted`;
-  await messages.say(`${what}, found by key and not known to be created by it: ${listNames(ids, 10)}`);
+  await messages.say(`${what}, found and not known to be created by it: ${listNames(ids, 10)}`);
 }
 
 /** A row is put back once: a second time it would overwrite later changes, or create its item twice. */
@@ -347,14 +348,15 @@ async function planOf(
         : createUndoSender({ run, list, client, isForced: flags.force === true }),
     pace: items.needsReads ? halved(pace) : pace,
     rejects: openRejectsFile(undo.rejects, { row: rejectedRow }),
-    nextSteps: nextSteps(
-      () => resume,
-      isCreate && idempotency !== 'honored',
-      (kinds) =>
+    nextSteps: nextSteps({
+      resumeOf: () => resume,
+      keepsDoubt: isCreate && idempotency !== 'honored',
+      repair: (kinds) =>
         kinds.size === 1 && kinds.has('conflict')
           ? `check the items that changed; ${action === 'create' ? 'delete them' : 'put them back'} anyway with: ${resume} --force`
           : `resume with: ${resume}`,
-    ),
+      service: serviceWords(session.settings.sources.flags),
+    }),
   };
 }
 

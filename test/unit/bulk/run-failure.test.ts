@@ -72,7 +72,7 @@ test('says what stopped it and what to fix, with how to resume below', () => {
 });
 
 test('suggests to resume, and to check what is in doubt', () => {
-  const next = nextSteps(() => 'listctl … --resume', true);
+  const next = nextSteps({ resumeOf: () => 'listctl … --resume', keepsDoubt: true });
 
   expect(next('r1', { ...none, left: 1 }, [])).toEqual(['resume with: listctl … --resume']);
   expect(next('r1', { ...none, left: 1, inDoubt: 2 }, [])).toEqual([
@@ -84,9 +84,11 @@ test('suggests to resume, and to check what is in doubt', () => {
 test('does not suggest to resume if only rows in doubt with --in-doubt hold are left', () => {
   const doubts = { ...none, done: 5, inDoubt: 2 };
 
-  expect(nextSteps(() => 'listctl … --resume', true)('r1', doubts, [])).toEqual([
+  expect(nextSteps({ resumeOf: () => 'listctl … --resume', keepsDoubt: true })('r1', doubts, [])).toEqual([
     'list rows in doubt with: listctl runs show r1 --in-doubt',
     'resolve each row with: listctl runs resolve r1 --row N --applied ID, or --not-applied',
   ]);
-  expect(nextSteps(() => 'listctl … --resume', false)('r1', doubts, [])[0]).toBe('resume with: listctl … --resume');
+  expect(nextSteps({ resumeOf: () => 'listctl … --resume', keepsDoubt: false })('r1', doubts, [])[0]).toBe(
+    'resume with: listctl … --resume',
+  );
 });
