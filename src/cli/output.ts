@@ -52,7 +52,7 @@ export function commandOutput(
     readonly output: PrintFormat | undefined;
     readonly color: Context['errors']['color'];
     readonly typed: ReturnType<typeof switches>;
-    readonly messages: Pick<Messages, 'notice'>;
+    readonly messages: Pick<Messages, 'notice' | 'say'>;
   },
   host: Host,
   command: Command,
@@ -65,7 +65,8 @@ export function commandOutput(
     const known = await screenOf(host.stdout, color, host);
     return typed.isWide && known.columns !== undefined ? { ...known, columns: Number.POSITIVE_INFINITY } : known;
   };
-  const toFormat = (isSeveral: boolean) => output ?? (isClaimed ? 'none' : defaultFormat(host, command, isSeveral));
+  const toFormat = (isSeveral: boolean) =>
+    output ?? (isClaimed ? 'none' : defaultFormat(host, command, isSeveral && !hasQuery));
   return {
     hasQuery,
     format: toFormat,
@@ -86,8 +87,8 @@ export function commandOutput(
         const watch = watchResults(view, lines ?? host.stdout, hasQuery ? undefined : columns);
         const printer = await openPrinter(view, { ...options, format }, watch.output);
         await printResults(printer, view, (print) => work(watch.before(print)), done);
-        const isEmpty = hasQuery && format !== 'none' && host.stdout.isTTY && !watch.hasPrinted();
-        if (isEmpty) await messages.notice(emptyQueryText(query, format !== 'jsonl' && isSeveral));
+        const isEmpty = hasQuery && format !== 'none' && !watch.hasPrinted();
+        if (isEmpty) await messages.say(emptyQueryText(query, format !== 'jsonl' && isSeveral));
         for (const text of watch.missing()) await messages.notice(text);
       } finally {
         await lines?.flush();
@@ -118,7 +119,7 @@ function watchResults<T>(
         return output.isClosed;
       },
       write: (text: string) => {
-        hasPrinted ||= text !== '';
+        hasPrinted ||= text !== '' && text !== '[]\n';
         return output.write(text);
       },
     },
@@ -140,7 +141,8 @@ function watchResults<T>(
 }
 
 function emptyQueryText(query: string, isArray: boolean): string {
-  const advice = isArray ? `: several results are an array, so try [].${query}` : '';
+  const advice =
+    isArray && !query.trimStart().startsWith('[') ? `: several results are an array, so try [].${query}` : '';
   return `note: the query gave nothing${advice}`;
 }
 

@@ -311,8 +311,8 @@ function invalid(reason: string, text: string, at: number | undefined): Failure 
 }
 
 /**
- * Applies a query to each line of `jsonl`, else to the whole output: an array if several values are expected. A single
- * string, number or boolean is printed bare, and null as nothing, unless JSON was requested by name.
+ * Applies a query to each line of `jsonl`, else to the whole output: an array if several values are expected. Strings,
+ * numbers and booleans are printed bare, each on a line, and null as nothing, unless JSON was requested by name.
  *
  * @throws {Failure} usage, for an invalid expression
  */
@@ -327,7 +327,9 @@ export async function createQueryLayout<T>(
   const print = (result: JsonValue): string => {
     if (isJsonExplicit && (format === 'json' || format === 'jsonl')) return printValue(result);
     if (result === null) return '';
-    return isScalar(result) ? bareText(plainText(result), screen) : printValue(result);
+    if (isScalar(result)) return bareText(plainText(result), screen);
+    const areLines = format === 'json' && Array.isArray(result) && result.length > 0 && result.every(isScalar);
+    return areLines ? result.map((each) => bareText(plainText(each), screen)).join('') : printValue(result);
   };
   if (format === 'jsonl') return eachLayout((value) => print(query(json(value))));
   return wholeLayout((values) => {

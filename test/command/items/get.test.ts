@@ -36,10 +36,10 @@ test.each([
   },
   { more: ['-q', 'fields.Title'], says: '' },
   { more: ['18', '-q', 'fields.Nope', '-o', 'none'], says: '' },
-  { more: ['--columns', 'id,Titel'], says: 'note: no result has the column "Titel"; did you mean Title?\n' },
-  { more: ['--columns', 'id,Price', '-o', 'csv'], says: 'note: no result has the column "Price"\n' },
+  { more: ['--columns', 'id,Titel'], says: 'note: no result has the column "Titel"; did you mean Title?\n', piped: '' },
+  { more: ['--columns', 'id,Price', '-o', 'csv'], says: 'note: no result has the column "Price"\n', piped: '' },
   { more: ['--columns', 'Title,id'], says: '' },
-])('$more tells a terminal: $says', async ({ more, says }) => {
+])('$more tells a terminal: $says', async ({ more, says, piped = says }) => {
   await using service = await scriptedService({
     status: 200,
     body: (request: SeenRequest) => ({ ...requestedItem(request), fields: { Title: 'Milk' } }),
@@ -50,8 +50,26 @@ test.each([
     exitCode: 0,
     stderr: says,
   });
-  expect(await run(['items', 'get', '17', ...more], { env })).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(await run(['items', 'get', '17', ...more], { env })).toMatchObject({ exitCode: 0, stderr: piped });
 });
+
+test.each(['[].fields.Title', '[].id', 'length(@)', '[0].fields.Title', 'fields.Title', '[].fields.Nope'])(
+  'a query over several ids sees the same array on a terminal and in a pipe, and prints the same: %s',
+  async (query) => {
+    await using service = await scriptedService({
+      status: 200,
+      body: (request: SeenRequest) => ({ ...requestedItem(request), fields: { Title: 'Milk' } }),
+    });
+    const env = { ...environmentFor(service), NO_COLOR: '1' };
+    const words = ['items', 'get', '17', '18', '-q', query];
+
+    const [piped, terminal] = [await run(words, { env }), await run(words, { env, terminal: 200 })];
+
+    expect(piped.stderr).toBe(terminal.stderr);
+    expect(piped.stdout.replace('[]\n', '')).toBe(terminal.stdout);
+    expect(piped.stderr === '').toBe(terminal.stdout !== '');
+  },
+);
 
 test('several are read at once and shown in the order in which they were typed', async () => {
   await using service = await scriptedService({ status: 200, body: requestedItem });

@@ -205,7 +205,7 @@ test('YAML is colored by its tokens, and each line of a block by itself', async 
 });
 
 test.each(['json', 'jsonl', 'yaml'] as const)('the result of a query is colored as well: %s', async (format) => {
-  expect(await print(format, 'n[1:3]')).toContain('<boolean true>');
+  expect(await print(format, 'n[1:4]')).toContain('<boolean true>');
 });
 
 test('a value of many megabytes is printed, in plain', async () => {

@@ -236,7 +236,8 @@ test('a bare text is exact in a pipe; on a terminal it keeps its lines, and cann
 test('several items are queried as an array, even one', async () => {
   expect(await askAll('length(@)', 'json')).toBe('2\n');
   expect(await askOne('length(@)', 'json', { isSeveral: true })).toBe('1\n');
-  expect(await askAll('[].id', 'json')).toBe('[\n  "7",\n  "8"\n]\n');
+  expect(await askAll('[].id', 'json')).toBe('7\n8\n');
+  expect(await askAll('[].id', 'json', { isJsonExplicit: true })).toBe('[\n  "7",\n  "8"\n]\n');
   expect(await askAll('[?fields.Count > `1`].fields', 'yaml')).toBe('- Title: Bread\n  Count: 2\n');
 });
 
