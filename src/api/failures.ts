@@ -1,6 +1,7 @@
 /** Converts attempts without success to failures. */
 import { Failure, type FailureDetails, type FailureKind, type FieldError, type Outcome } from '../core/errors.ts';
 import type { ItemRef, ListRef } from '../core/item.ts';
+import { oneLine } from '../core/text.ts';
 import { isDoubtful } from './outcome.ts';
 import { isHtml, parseServiceError, type ServiceError } from './response.ts';
 import type { ApiRequest, Attempt, Method, ServiceResponse, TransportError } from './transport.ts';
@@ -130,11 +131,12 @@ export function inDoubt(
     ? `in doubt: the service accepted the request to ${context.task} (HTTP ${response.status}), but the id is unknown`
     : `in doubt: cannot confirm the request to ${context.task}`;
   const lookUp = notFound === undefined ? '' : `; ${notFound}`;
+  const next =
+    method === 'POST'
+      ? (doubtHint ?? createHint(isKeyOld ? undefined : key))
+      : 'it is safe to run the same command again';
   return createFailure(context, 'in-doubt', `${doubt}: ${reason}${timesText(times)}${lookUp}`, {
-    hint:
-      method === 'POST'
-        ? (doubtHint ?? createHint(isKeyOld ? undefined : key))
-        : 'it is safe to run the same command again',
+    hint: isRedirect(response) ? `${redirectHint}\n${next}` : next,
     outcome: 'unknown',
     idempotencyKey: key,
     ...detailsOf(context, response),
@@ -213,8 +215,7 @@ function timesText(times: number): string {
 function hintFor(kind: FailureKind, context: RequestContext, response: ServiceResponse): string | undefined {
   const { status, headers } = response;
 
-  if (status >= 300 && status < 400 && status !== 304)
-    return 'redirects are not followed, to protect the token; check --base-url';
+  if (isRedirect(response)) return redirectHint;
   if (status === 401)
     return context.tokenHint?.() ?? 'the service rejected the token; run listctl auth status to see its source';
   if (status === 403) return 'the token is valid but lacks permission';
@@ -225,6 +226,13 @@ function hintFor(kind: FailureKind, context: RequestContext, response: ServiceRe
   const wait = headers['retry-after'];
   if (kind === 'unavailable') return wait === undefined ? 'retry later' : `retry later (Retry-After: ${wait})`;
   return undefined;
+}
+
+const redirectHint = 'redirects are not followed, to protect the token; check --base-url';
+
+function isRedirect(response: ServiceResponse | undefined): boolean {
+  const { status = 0 } = response ?? {};
+  return status >= 300 && status < 400 && status !== 304;
 }
 
 function conflictHint(status: number, method: string): string {
@@ -239,8 +247,21 @@ function isUnversioned(address: string): boolean {
 }
 
 function whyUnusable(response: ServiceResponse, reason: string): string {
-  return isHtml(response) ? `this is not the list service (Content-Type: ${response.headers['content-type']})` : reason;
+  if (!isHtml(response)) return reason;
+  const title = titleOf(response);
+  const page = title === undefined ? '' : `, title "${title}"`;
+  return `this is not the list service (Content-Type: ${response.headers['content-type']}${page})`;
 }
+
+/** The title of a page: that of a login page or a proxy names the cause. */
+function titleOf({ body }: ServiceResponse): string | undefined {
+  const start = Buffer.from(body.subarray(0, titleBytesMax)).toString();
+  const [, text = ''] = /<title[^>]*>([^<]*)<\/title>/i.exec(start) ?? [];
+  const title = oneLine(text.replace(/\s+/g, ' ').trim(), 100);
+  return title === '' ? undefined : title;
+}
+
+const titleBytesMax = 16_384;
 
 /** The target of a redirect, without user info and query. */
 function redirectOf({ status, headers }: ServiceResponse): string {

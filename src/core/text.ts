@@ -186,8 +186,22 @@ export function quoted(text: string): string {
 export function shellWord(text: string): string {
   // `Title='Buy milk'`, as it is typed.
   const { key = '', value = text } = /^(?<key>[\w.-]+:?@?=)(?<value>.+)$/s.exec(text)?.groups ?? {};
-  return key + (/^[\w.:/-][\w.:/=@,+%-]*$/.test(value) ? value : shellQuote(value));
+  if (/^[\w.:/-][\w.:/=@,+%-]*$/.test(value)) return key + value;
+  return key + (/\p{Cc}/u.test(value) ? ansiQuote(value) : shellQuote(value));
 }
+
+/** Quotes a word with control characters on one line, as bash, zsh and ksh read it. */
+function ansiQuote(text: string): string {
+  const escaped = text.replace(/[\p{Cc}\\']/gu, (character) => {
+    const short = shortEscapes[character];
+    if (short !== undefined) return `\\${short}`;
+    const hex = character.charCodeAt(0).toString(16);
+    return character < '\u0080' ? `\\x${hex.padStart(2, '0')}` : `\\u${hex.padStart(4, '0')}`;
+  });
+  return `$'${escaped}'`;
+}
+
+const shortEscapes: Readonly<Record<string, string>> = { '\n': 'n', '\r': 'r', '\t': 't', '\\': '\\', "'": "'" };
 
 /** Quotes a word for a POSIX shell. */
 export function shellQuote(text: string): string {

@@ -169,7 +169,9 @@ test.each([
   ['Note@=a b', "Note@='a b'"],
   ['Note:@=a b', "Note:@='a b'"],
   ['Note=@b', "Note='@b'"],
-  ['Note=\n', "Note='\n'"],
+  ['Note=\n', "Note=$'\\n'"],
+  ["it's\r\n::x\t\\", "$'it\\'s\\r\\n::x\\t\\\\'"],
+  ['\u0000\u001b[1m\u007f\u0085', "$'\\x00\\x1b[1m\\x7f\\u0085'"],
   ['My note=a b', "'My note=a b'"],
 ])('in a shell %s is the word %s', (text, word) => {
   expect(shellWord(text)).toBe(word);

@@ -49,7 +49,7 @@ export const setUpList: SetUp = (command, context) => {
 async function listItems(session: Session, flags: ListFlags): Promise<void> {
   if (session.settings.service !== 'graph') {
     throw new Failure('usage', 'cannot list items: the service only returns items by id', {
-      hint: 'save the ids that create prints (-o id), then run: listctl items get ID…',
+      hint: 'print the ids that the last run created with: listctl runs show last -o id\nprint the items of ids with: listctl items get ID…',
     });
   }
   const { where = [], select: selected, limit: typed, nonIndexed = false } = flags;

@@ -73,6 +73,7 @@ for (const status of [302, 303]) {
       [8, 1],
       [1, 1],
     ]);
+    for (const { stderr } of [create, read]) expect(stderr).toContain('redirects are not followed');
     expect(other.connectionCount()).toBe(0);
   });
 }

@@ -50,14 +50,15 @@ for (const status of [200, 201]) {
   row('N15', `an HTML page (${status}) is not a response of the list service`, async (way) => {
     const step = answering(status, {
       headers: [['Content-Type', 'text/html; charset=utf-8']],
-      body: '<html>Log in</html>',
+      body: '<html><head><title>\n Sign in to\n your account</title></head>Log in</html>',
     });
 
     const create = await endOf(way, 'create', step);
     const read = await endOf(way, 'get', step);
 
     expect({ create: create.exitCode, read: read.exitCode }).toEqual({ create: 8, read: 1 });
-    for (const { stderr } of [create, read]) expect(stderr).toMatch(/not the list service.*text\/html/);
+    for (const { stderr } of [create, read])
+      expect(stderr).toMatch(/not the list service.*text\/html.*title "Sign in to your account"/);
   });
 }
 
