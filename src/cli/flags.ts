@@ -111,7 +111,7 @@ const output = {
     parse: asTyped,
   }),
   wide: define('--wide', 'do not cut tables to the width of the terminal', {}),
-  columns: define('--columns <names>', 'columns of tables, csv and tsv, e.g. id,Title', { parse: parseNames }),
+  columns: define('--columns <names>', 'columns to print, in JSON the members, e.g. id,Title', { parse: parseNames }),
   csvSafe: define('--csv-safe', 'escape CSV and TSV cells that spreadsheets would run as formulas', {}),
   color: define('--color <when>', 'when to use colors', {
     choices: colors,

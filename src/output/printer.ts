@@ -1,6 +1,7 @@
 /** Prints the results of a command. */
 import { Failure } from '../core/errors.ts';
 import type { Output } from '../core/host.ts';
+import { objectFrom } from '../core/json.ts';
 import {
   bareLine,
   eachLayout,
@@ -48,11 +49,13 @@ export async function openPrinter<T>(
   };
 }
 
-async function layoutFor<T>(view: View<T>, options: PrinterOptions): Promise<Layout<T>> {
+async function layoutFor<T>(whole: View<T>, options: PrinterOptions): Promise<Layout<T>> {
   const { format, query, isSeveral, screen, columns } = options;
-  const { line } = view;
   // Also with `none`, so that an invalid query is reported.
-  if (query !== undefined) return queryLayout(view, query, options);
+  if (query !== undefined) return queryLayout(whole, query, options);
+  const isDocument = format === 'json' || format === 'jsonl' || format === 'yaml';
+  const view = columns !== undefined && isDocument ? { ...whole, json: membersOf(whole, columns) } : whole;
+  const { line } = view;
   switch (format) {
     case 'none':
       return eachLayout(() => '');
@@ -111,6 +114,14 @@ function listLayout<T>(
       if (isSeveral || count > 1) await write(count === 0 ? form.none : form.close);
       else if (count === 1) await write(form.one(first as T));
     },
+  };
+}
+
+/** The named cells of a value as an object; null for one that it does not have. */
+function membersOf<T>(view: View<T>, columns: readonly string[]): View<T>['json'] {
+  return (value) => {
+    const row = rowOf(value, view);
+    return objectFrom(columns.map((name) => [name, row.get(name) ?? null]));
   };
 }
 

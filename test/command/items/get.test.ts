@@ -209,3 +209,19 @@ test.each([
   }
   expect(service.requests).toEqual([]);
 });
+
+test('--columns chooses the members of JSON and YAML too, in its order; null where there is none', async () => {
+  const body = { id: '17', fields: { Title: 'Milk', Price: 5, Note: 'x' }, webUrl: 'u' };
+  await using service = await scriptedService({ status: 200, body });
+  const print = async (...more: string[]) => {
+    const { stdout } = await run(['items', 'get', '17', '--columns', 'Price,Title,Nope', ...more], {
+      env: environmentFor(service),
+    });
+    return stdout;
+  };
+
+  expect(JSON.parse(await print('-o', 'json'))).toEqual({ Price: 5, Title: 'Milk', Nope: null });
+  expect(await print('-o', 'jsonl')).toBe('{"Price":5,"Title":"Milk","Nope":null}\n');
+  expect(await print('-o', 'yaml')).toBe('Price: 5\nTitle: Milk\nNope: null\n');
+  expect(await print('-o', 'json', '-q', 'fields.Note')).toBe('"x"\n');
+});
