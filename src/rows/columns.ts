@@ -290,6 +290,19 @@ function cellParser(
   return orEmpty(emptyValue, type === undefined ? form.fromText : checked);
 }
 
+/** With `--empty null`, empty quotes are an empty text, unless the column holds none. */
+function withEmptyText(
+  parse: (text: string) => CellValue,
+  { type, form }: HeaderColumn,
+  { empty }: RowsOptions,
+): (text: string, isQuotedEmpty: boolean) => CellValue {
+  const isText = type === undefined || type === 'string' || type === 'auto';
+  if (empty !== 'null' || !isText) return parse;
+  const emptyText = form === undefined ? { value: '' } : form.fromJson('');
+  if (emptyText.problem !== undefined) return parse;
+  return (text, isQuotedEmpty) => (isQuotedEmpty ? emptyText : parse(text));
+}
+
 function orEmpty(emptyValue: CellValue, parse: (text: string) => Parsed): (text: string) => CellValue {
   return (text) => (text === '' ? emptyValue : parse(text));
 }
@@ -322,7 +335,7 @@ export function createCellParser(header: Header, options: RowsOptions): RowParse
   return {
     idColumn: idAt === undefined ? undefined : idAt + 1,
     parse: (source) => {
-      const cells = source.kind === 'cells' ? source.cells : [];
+      const { cells, quotedEmpty } = source.kind === 'cells' ? source : noCells;
       if (cells.length !== header.cells.length) return ragged(cells.length, header.cells.length);
       const unnamed = header.unnamed.find((at) => cells[at]?.trim() !== '');
       if (unnamed !== undefined) {
@@ -331,7 +344,7 @@ export function createCellParser(header: Header, options: RowsOptions): RowParse
           column: unnamed + 1,
         };
       }
-      const row = fieldsOf(cells);
+      const row = fieldsOf(cells, quotedEmpty);
       const fault = faultOf(row.faults);
       return fault ?? { id: idAt === undefined ? undefined : cells[idAt], fields: row.fields };
     },
@@ -341,24 +354,34 @@ export function createCellParser(header: Header, options: RowsOptions): RowParse
 }
 
 const none: readonly RowFault[] = [];
+const noCells = { cells: [], quotedEmpty: undefined };
 
 function fieldReader(
   { columns }: Header,
   options: RowsOptions,
-): (cells: readonly string[]) => { readonly fields: Fields; readonly faults: readonly RowFault[] } {
+): (
+  cells: readonly string[],
+  quotedEmpty?: readonly number[],
+) => { readonly fields: Fields; readonly faults: readonly RowFault[] } {
   const { action, common, form } = options;
   if (action === 'delete' || action === 'get') return () => ({ fields: {}, faults: none });
   const commonEntries = Object.entries(common);
   const names = [...columns.map(({ field }) => field), ...Object.keys(common)];
   // An assignment to `__proto__` would not make a member.
   const empties: () => Record<string, JsonValue> = names.includes('__proto__') ? () => Object.create(null) : () => ({});
-  const readers = columns.map((column) => ({ ...column, parse: cellParser(column.type, column.form, options) }));
+  const readers = columns.map((column) => ({
+    ...column,
+    parse: withEmptyText(cellParser(column.type, column.form, options), column, options),
+  }));
   const missing = action === 'create' ? form : undefined;
-  return (cells) => {
+  return (cells, quotedEmpty = []) => {
     const fields = empties();
     let faults = none;
     for (const { at, name, field, form: fieldForm, parse } of readers) {
-      const { value, problem } = parse(cells[at] ?? '') as { value?: JsonValue; problem?: string };
+      const { value, problem } = parse(cells[at] ?? '', quotedEmpty.includes(at)) as {
+        value?: JsonValue;
+        problem?: string;
+      };
       if (problem !== undefined) {
         faults = [...faults, { problem: `in ${quoted(name)}, ${problem}`, column: at + 1 }];
         // Not missing as well.

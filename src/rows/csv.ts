@@ -1,5 +1,5 @@
 /** CSV (RFC 4180) with lines that end in LF or CRLF; not csv-parse, which reads a seventh of the rows per second. */
-import { beginningOf, type RawRow, type RowFault, rowLengthMax, tooLong } from './types.ts';
+import { beginningOf, type RawRow, type RowFault, type RowSource, rowLengthMax, tooLong } from './types.ts';
 
 /**
  * Text of whole records, and the place of each in it, its line end included. Blank lines are not records. A record that
@@ -198,11 +198,11 @@ export async function* csvRecords(
 function toRow(
   block: string,
   { start, end, line, problem }: SplitRecord,
-  cellsOf: (record: string) => readonly string[] | RowFault,
+  cellsOf: (record: string) => Cells | RowFault,
 ): RawRow {
   const text = block.slice(start, withoutLineEnd(block, end));
   const cells = problem === undefined ? cellsOf(text) : { problem, column: undefined };
-  if (!('problem' in cells)) return { line, source: { kind: 'cells', cells } };
+  if (!('problem' in cells)) return { line, source: { kind: 'cells', ...cells } };
   return { line, source: { kind: 'text', text: cells.problem === tooLong ? beginningOf(text) : text }, fault: cells };
 }
 
@@ -211,25 +211,40 @@ function withoutLineEnd(text: string, end: number): number {
   return text[end - 2] === '\r' ? end - 2 : end - 1;
 }
 
+type Cells = Pick<Extract<RowSource, { readonly kind: 'cells' }>, 'cells' | 'quotedEmpty'>;
+
 /** The cells of one record without its line end (RFC 4180, section 2). */
-function parseCells(
-  text: string,
-  delimiter: string,
-  { quotes = true, unquoted }: CellSyntax,
-): readonly string[] | RowFault {
+function parseCells(text: string, delimiter: string, { quotes = true, unquoted }: CellSyntax): Cells | RowFault {
   // Most records have no quote.
-  if (!quotes || !text.includes('"')) return plainCells(text, delimiter, unquoted);
+  if (!quotes || !text.includes('"')) return { cells: plainCells(text, delimiter, unquoted) };
   const cells: string[] = [];
+  const quotedEmpty: number[] = [];
   for (let at = 0; ; at += 1) {
     const isQuoted = text[at] === '"';
     const end = isQuoted ? endOfQuoted(text, at) : endOfPlain(text, at, delimiter);
-    const problem = isQuoted ? quotedProblem(text, end, delimiter) : plainProblem(text.slice(at, end));
-    if (problem !== undefined) return { problem, column: cells.length + 1 };
-    const [plain = ''] = isQuoted ? [] : plainCells(text.slice(at, end), delimiter, unquoted);
-    cells.push(isQuoted ? text.slice(at + 1, end - 1).replaceAll('""', '"') : plain);
-    if (end === text.length) return cells;
+    const cell = isQuoted ? quotedCell(text, at, end, delimiter) : plainCell(text.slice(at, end), delimiter, unquoted);
+    if (typeof cell !== 'string') return { ...cell, column: cells.length + 1 };
+    if (isQuoted && cell === '') quotedEmpty.push(cells.length);
+    cells.push(cell);
+    if (end === text.length) return withQuoted(cells, quotedEmpty);
     at = end;
   }
+}
+
+function withQuoted(cells: readonly string[], quotedEmpty: readonly number[]): Cells {
+  return quotedEmpty.length === 0 ? { cells } : { cells, quotedEmpty };
+}
+
+type Problem = Pick<RowFault, 'problem'>;
+
+function quotedCell(text: string, at: number, end: number, delimiter: string): string | Problem {
+  const problem = quotedProblem(text, end, delimiter);
+  return problem === undefined ? text.slice(at + 1, end - 1).replaceAll('""', '"') : { problem };
+}
+
+function plainCell(cell: string, delimiter: string, unquoted: CellSyntax['unquoted']): string | Problem {
+  const problem = plainProblem(cell);
+  return problem === undefined ? (plainCells(cell, delimiter, unquoted)[0] ?? '') : { problem };
 }
 
 function plainCells(text: string, delimiter: string, unquoted: CellSyntax['unquoted']): readonly string[] {

@@ -52,6 +52,11 @@ function cellRejects({ header, delimiter = ',', format, options }: RowsFile, mar
   const columnCount = without(header).length + 1;
   const write = options.quotes === false ? plainCell : cell;
   const line = (cells: readonly string[]) => `${cells.map((text) => write(text, delimiter)).join(delimiter)}\n`;
+  /** Empty quotes stay, since they may mean another value than nothing. */
+  const row = (cells: readonly string[], quotedEmpty: readonly number[], error: string) => {
+    const written = cells.map((text, at) => (quotedEmpty.includes(at) ? '""' : write(text, delimiter)));
+    return `${[...without(written), write(error, delimiter)].join(delimiter)}\n`;
+  };
   /** With another number of cells than the header has, so that it stays invalid. */
   const ragged = (cells: readonly string[]) => line(cells.length === columnCount ? [...cells, ''] : cells);
   // Whether the reader detects it from the header or the format.
@@ -60,8 +65,8 @@ function cellRejects({ header, delimiter = ',', format, options }: RowsFile, mar
     head: () => `${mark}${isFound ? '' : `sep=${delimiter}\n`}${line([...without(header), errorName])}`,
     row: ({ source }, error) => {
       if (source.kind !== 'cells') return ragged([textOf(source), error]);
-      const { cells } = source;
-      return cells.length === header.length ? line([...without(cells), error]) : ragged([...cells, error]);
+      const { cells, quotedEmpty = [] } = source;
+      return cells.length === header.length ? row(cells, quotedEmpty, error) : ragged([...cells, error]);
     },
   };
 }

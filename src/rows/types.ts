@@ -9,7 +9,8 @@ export type RowAction = 'create' | 'update' | 'delete' | 'get';
 
 /** A row as it is in the file; a rejects file is written from it. */
 export type RowSource =
-  | { readonly kind: 'cells'; readonly cells: readonly string[] }
+  /** `quotedEmpty` are the cells, from 0, that are empty quotes: an empty string, and no missing value. */
+  | { readonly kind: 'cells'; readonly cells: readonly string[]; readonly quotedEmpty?: readonly number[] | undefined }
   | { readonly kind: 'json'; readonly value: JsonValue }
   | { readonly kind: 'id'; readonly id: string }
   /** A row that could not be read, without its line end; the first 1,000 characters if it is too long. */

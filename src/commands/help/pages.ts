@@ -243,7 +243,7 @@ another type:
   --decimal ,           numbers have a decimal comma
   --rename Col=Field    import a column under another field name
   --only A,B            import only these columns
-  --empty null          an empty cell clears the field (default: is ignored)
+  --empty null          an empty cell without quotes clears the field
   -f Status=New         set a field of every row; overrides the column
 
 Validation: the whole file is read first. If a row is invalid, its line and
