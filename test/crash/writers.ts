@@ -144,7 +144,8 @@ class WritersAtWork implements Ledger {
   }
 
   async #untilAnswered(send: () => Promise<Answer | undefined>): Promise<Answer> {
-    for (let sinceStopped = 0; sinceStopped < 500; sinceStopped += this.isStopped ? 1 : 0) {
+    // A minute: the service starts slowly on a busy machine.
+    for (let sinceStopped = 0; sinceStopped < 6000; sinceStopped += this.isStopped ? 1 : 0) {
       const answer = await send();
       if (answer !== undefined) return answer;
       await new Promise((resolve) => setTimeout(resolve, 10));
