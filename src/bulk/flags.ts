@@ -284,9 +284,13 @@ function pairs(flag: string, form: string, texts: readonly string[] = []): Reado
 }
 
 function typesOf(texts: readonly string[] | undefined): ReadonlyMap<string, CellType> {
-  const typed = [...pairs('--type', 'Field=type', texts)];
+  // `A=number,B=auto`, as --only takes names.
+  const each = texts?.flatMap((text) => text.split(afterType));
+  const typed = [...pairs('--type', 'Field=type', each)];
   return new Map(typed.map(([name, word]) => [name, oneOf('--type', cellTypes, word) ?? 'string']));
 }
+
+const afterType = new RegExp(`(?<==(?:${cellTypes.join('|')})),`);
 
 function whole(flag: string, text: string, max: number): number {
   const value = Number(text);

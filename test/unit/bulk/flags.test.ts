@@ -34,6 +34,16 @@ test.each<[BulkFlags, object]>([
       ]),
     },
   ],
+  [
+    { type: ['a,b=number,c=auto', 'd=json'] },
+    {
+      types: new Map([
+        ['a,b', 'number'],
+        ['c', 'auto'],
+        ['d', 'json'],
+      ]),
+    },
+  ],
   [{ only: 'a,b' }, { only: ['a', 'b'] }],
   [{ concurrency: '1024' }, { concurrency: 1024 }],
   [{ rate: '10' }, { ratePerSecond: 10 }],
