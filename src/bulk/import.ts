@@ -26,7 +26,7 @@ import { countOf, countText } from '../core/text.ts';
 import type { OutputFile } from '../core/write-file.ts';
 import { type PlannedRequest, requestView } from '../output/item.ts';
 import type { Check } from '../rows/check.ts';
-import { nameOf } from '../rows/input.ts';
+import { type Input, nameOf, openIds } from '../rows/input.ts';
 import { openRows, type RowsFile } from '../rows/read.ts';
 import { openRejects } from '../rows/rejects.ts';
 import { type BadRow, fromReading, type Row, type RowAction } from '../rows/types.ts';
@@ -116,8 +116,10 @@ async function* requestsOf(run: FileRun, session: Session): AsyncGenerator<Plann
 /** The command of a bulk run; the flags of `--from` are in `BulkOptions`. */
 export interface ImportCommand {
   readonly action: RowAction;
-  /** As typed; `-` is stdin. */
+  /** As typed; `-` is stdin, and of typed ids. */
   readonly from: string;
+  /** The ids that were typed, in the place of an input. */
+  readonly ids?: readonly string[] | undefined;
   /** Fields that override those of every row. */
   readonly common: TypedFields;
   readonly ignoreMissing?: boolean | undefined;
@@ -164,7 +166,7 @@ export async function runImport(command: ImportCommand, options: BulkOptions, se
   session.settings.address();
   refuseContradictions(command, options);
   if (options.keysFrom !== undefined) refuseKeys(options, session);
-  if (from === '-') takeStdin(host);
+  if (from === '-' && command.ids === undefined) takeStdin(host);
   if (options.journal !== undefined) checkJournalPath(options.journal, host);
   refuseSameFile(filesOf(from, options), host);
   const report = await openFailureReport(options.reports, { command: `items ${action}`, file: from }, session);
@@ -185,7 +187,7 @@ async function runInput(
   session: Session,
 ): Promise<void> {
   const { action, common: typed, from } = command;
-  const input = await openShown(from, session);
+  const input = await (command.ids === undefined ? openShown(from, session) : openTyped(command.ids, session));
   try {
     const keyField = await keyFieldOf(options, session);
     const form = await formOf(command, options, session);
@@ -215,6 +217,10 @@ async function runInput(
   } finally {
     input.close();
   }
+}
+
+function openTyped(ids: readonly string[], { host }: Session): Promise<Input> {
+  return openIds(ids, { host, spoolDirectory: findRunsDirectory(host) });
 }
 
 /** Only the fields of a create or an update have to fit the columns. */

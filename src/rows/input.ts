@@ -93,6 +93,12 @@ async function openBytes(file: string, options: InputOptions): Promise<Input> {
   return spooled(file, handle.createReadStream(), { isRegular, isDevice }, options);
 }
 
+/** Opens ids that were typed as an input of its own, one on each line. */
+export function openIds(ids: readonly string[], options: InputOptions): Promise<Input> {
+  const stream = Readable.from([Buffer.from(`${ids.join('\n')}\n`)]);
+  return spooled('the typed ids', stream, { isRegular: false, isDevice: false }, options);
+}
+
 function openRegular(path: string, name: string): Input {
   const descriptor = openSync(path, 'r');
   const close = () => closeSync(descriptor);

@@ -6,7 +6,15 @@ import { Failure } from '../../core/errors.ts';
 import type { ItemRef } from '../../core/item.ts';
 import { listNames } from '../../core/text.ts';
 import { deletedView } from '../../output/item.ts';
-import { addFromOption, checkIdsOrFrom, type FromFlags, forEachItem, itemRefs, runFrom } from './select.ts';
+import {
+  addFromOption,
+  checkIdsOrFrom,
+  type FromFlags,
+  forEachItem,
+  itemRefs,
+  runFrom,
+  runRecorded,
+} from './select.ts';
 
 interface DeleteFlags extends FromFlags {
   readonly ignoreMissing?: boolean;
@@ -33,6 +41,9 @@ export const deleteCommand: CommandSpec = {
         const refs = await itemRefs(ids, session);
         if (flags.dryRun) return showDryRun(refs, (items, ref) => items.delete(ref), session);
         if (!flags.yes) await confirmDelete(refs, session);
+        if (flags.keepBefore) {
+          return runRecorded({ action: 'delete', ignoreMissing: flags.ignoreMissing }, refs, flags, session);
+        }
         const act = (ref: ItemRef, client: Client) => deleteItem(ref, flags.ignoreMissing === true, client);
         return forEachItem({ refs, done: 'deleted', view: deletedView, act }, session);
       }),
@@ -40,7 +51,7 @@ export const deleteCommand: CommandSpec = {
     addHelpNotes(command, {
       examples: [
         'listctl items delete -s home -l tasks 17',
-        'listctl items delete -s home -l tasks 17 18 --yes --ignore-missing',
+        'listctl items delete -s home -l tasks 17 18 --yes --keep-before',
         'listctl items delete -s home -l tasks --from ids.txt --yes',
       ],
       globalFlags: ['site', 'list', 'output'],

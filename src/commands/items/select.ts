@@ -20,10 +20,10 @@ export interface FromFlags extends BulkFlags {
   readonly dryRun?: boolean;
 }
 
-/** Declares `--from`; and the flags that go with it, if it was typed, or for a help page. */
+/** Declares `--from`; and the flags that go with it, if it or `--keep-before` was typed, or for a help page. */
 export async function addFromOption(command: Command, action: RowAction, { words }: Context): Promise<void> {
   command.option('--from <file>', 'CSV, TSV, JSON, JSONL, YAML or ids ("-" = stdin)');
-  const isWanted = words.some((word) => /^(--from(=.*)?|--help|-h)$/s.test(word));
+  const isWanted = words.some((word) => /^(--from(=.*)?|--keep-before|--help|-h)$/s.test(word));
   if (isWanted) (await import('../../bulk/flags.ts')).addBulkOptions(command, action);
 }
 
@@ -38,6 +38,17 @@ export async function runFrom(
   const common = await readCommonFields(flags, session);
   const { runImport } = await import('../../bulk/import.ts');
   await runImport({ ...verb, common, isDryRun: flags.dryRun }, many, session);
+}
+
+/** Runs an action on typed ids as on the rows of a file, so that it is recorded and can be undone. */
+export async function runRecorded(
+  verb: Omit<ImportCommand, 'common' | 'from'>,
+  refs: readonly ItemRef[],
+  flags: FromFlags & FieldFlags,
+  session: Session,
+): Promise<void> {
+  const ids = refs.map(({ id }) => id);
+  return runFrom({ ...verb, from: '-', ids }, { ...flags, inputFormat: 'ids' }, session);
 }
 
 /** @throws {Failure} usage, without ids and --from, or with both */

@@ -4,7 +4,16 @@ import { showDryRun } from '../../cli/output.ts';
 import { inSession, type Session } from '../../cli/session.ts';
 import { addFieldOptions, collect, type FieldFlags, readFields } from '../../cli/values.ts';
 import { itemView } from '../../output/item.ts';
-import { addFromOption, checkIdsOrFrom, type FromFlags, forEachItem, itemRefs, oneList, runFrom } from './select.ts';
+import {
+  addFromOption,
+  checkIdsOrFrom,
+  type FromFlags,
+  forEachItem,
+  itemRefs,
+  oneList,
+  runFrom,
+  runRecorded,
+} from './select.ts';
 
 /** `listctl items update` */
 export const updateCommand: CommandSpec = {
@@ -21,6 +30,10 @@ export const updateCommand: CommandSpec = {
         const { from } = flags;
         checkIdsOrFrom(ids, from);
         if (from !== undefined) return runFrom({ action: 'update', from }, flags, session);
+        if (flags.keepBefore && !flags.dryRun) {
+          await refuseFields(ids, command, session);
+          return runRecorded({ action: 'update' }, await itemRefs(ids, session), flags, session);
+        }
         const fields = await readFields(flags, () => oneList(session.settings), session, command);
         await refuseFields(ids, command, session);
         const refs = await itemRefs(ids, session);
@@ -38,7 +51,7 @@ export const updateCommand: CommandSpec = {
     );
     addHelpNotes(command, {
       examples: [
-        'listctl items update -s home -l tasks 17 18 -f Count:=3 --unset Note',
+        'listctl items update -s home -l tasks 17 18 -f Count:=3 --unset Note --keep-before',
         'listctl items update -s home -l tasks --from ids.txt -f Status=Done',
       ],
       globalFlags: ['site', 'list', 'output'],
