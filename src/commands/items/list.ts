@@ -1,4 +1,4 @@
-/** `listctl items list`, which only Microsoft Graph supports. */
+/** `listctl items list`: the items of a list, which only Microsoft Graph supports, or those of a run. */
 import { Option } from 'commander';
 import type { Client } from '../../api/client.ts';
 import { addHelpNotes, type SetUp, serviceExits } from '../../cli/command.ts';
@@ -19,6 +19,7 @@ interface ListFlags {
   readonly limit?: string;
   readonly nonIndexed?: boolean;
   readonly since?: 'last';
+  readonly run?: string;
 }
 
 export const setUpList: SetUp = (command, context) => {
@@ -33,6 +34,12 @@ export const setUpList: SetUp = (command, context) => {
         .choices(['last'])
         .conflicts(['filter', 'where', 'limit', 'nonIndexed']),
     )
+    .addOption(
+      new Option(
+        '--run <run>',
+        'the items that a run made, of any service: run id, "last", or path of a journal',
+      ).conflicts(['filter', 'where', 'select', 'limit', 'nonIndexed', 'since']),
+    )
     .action(inSession(context, listItems));
   addHelpNotes(command, {
     examples: [
@@ -40,6 +47,7 @@ export const setUpList: SetUp = (command, context) => {
       'listctl items list -o jsonl > books.jsonl',
       'listctl items list --where Status=Old -o id | listctl items delete --from - --yes',
       'listctl items list --since last -o jsonl > changes.jsonl',
+      'listctl items list --run last',
     ],
     globalFlags: ['site', 'list', 'output'],
     exits: serviceExits,
@@ -47,9 +55,10 @@ export const setUpList: SetUp = (command, context) => {
 };
 
 async function listItems(session: Session, flags: ListFlags): Promise<void> {
+  if (flags.run !== undefined) return (await import('./list-run.ts')).listRun(flags.run, session);
   if (session.settings.service !== 'graph') {
     throw new Failure('usage', 'cannot list items: the service only returns items by id', {
-      hint: 'print the ids that the last run created with: listctl runs show last -o id\nprint the items of ids with: listctl items get ID…',
+      hint: 'list the items of the last run with: listctl items list --run last\nprint items by their ids with: listctl items get ID…',
     });
   }
   const { where = [], select: selected, limit: typed, nonIndexed = false } = flags;
