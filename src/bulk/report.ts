@@ -135,8 +135,11 @@ export class RowReport<R extends PlannedRow> {
     const { message } = failure;
     const where = line === undefined || message.startsWith('line ') ? '' : ` (line ${line})`;
     const row = name === undefined ? `row ${number}${where}` : `"${name}"`;
-    await this.#session.messages.report(failure.about({}, `${row}: ${message}`));
-    if (this.#shown === shownMax && !this.#session.messages.isJsonWanted)
-      await this.#session.messages.say('  further failures are not shown; see the summary');
+    const { messages } = this.#session;
+    const isLast = this.#shown === shownMax && !messages.isJsonWanted;
+    // With --quiet there is no summary.
+    const rest = isLast && messages.isQuiet ? ' (further failures are not shown)' : '';
+    await messages.report(failure.about({}, `${row}: ${message}${rest}`));
+    if (isLast) await messages.say('  further failures are not shown; see the summary');
   }
 }

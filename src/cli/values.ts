@@ -7,6 +7,7 @@ import { absolutePath, firstBadByte, readAtMost, tooLarge, unreadable } from '..
 import type { Host, Input } from '../core/host.ts';
 import type { Fields, ListRef } from '../core/item.ts';
 import { isObject, type JsonObject, type JsonValue, objectFrom, parseJson } from '../core/json.ts';
+import { shellWord } from '../core/text.ts';
 import { choiceOption } from './flags.ts';
 import type { TypedFields } from './list-form.ts';
 import type { Session } from './session.ts';
@@ -103,7 +104,9 @@ function splitField(text: string) {
   const operator = operators.find((each) => head.endsWith(each));
   if (operator === undefined || operator === head) {
     throw new Failure('usage', `invalid --field "${text}": expected key=value`, {
-      hint: 'use key=value for a string, key:=JSON for a JSON value, key@=FILE for a string from a file',
+      hint: /\.(csv|tsv|jsonl?|ya?ml|xlsx?)(\.gz)?$/i.test(text)
+        ? `pass the rows of a file with --from ${shellWord(text)}, the fields of one item with --fields ${shellWord(text)}`
+        : 'use key=value for a string, key:=JSON for a JSON value, key@=FILE for a string from a file',
     });
   }
   const key = head.slice(0, -operator.length);
@@ -149,6 +152,11 @@ function parseTyped(key: string, text: string): JsonValue {
 
 /** Accepts a whole item too, so that the output of `items get` can be passed to `items create`. */
 async function readFieldsFile(file: string, session: Session): Promise<Fields> {
+  if (/^\s*\{/.test(file) && !existsSync(absolutePath(file, session.host))) {
+    throw new Failure('usage', 'invalid --fields: expected a file, not JSON', {
+      hint: `pipe the JSON in, and pass --fields -; or use key=value with -f`,
+    });
+  }
   const value = await readJsonOrYamlFile(file, session.host);
   if (!isObject(value)) {
     throw new Failure('usage', `cannot use --fields ${nameOf(file)}: expected an object`);

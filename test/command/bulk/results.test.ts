@@ -86,6 +86,18 @@ describe('results come in the order of the input, whichever answer comes first',
     expect(stderr).not.toMatch(/row [1246]\b.*line/);
   });
 
+  test('with --quiet the last failure that is shown says that there are more', async () => {
+    const { world } = await listWorld(({ title }) =>
+      title === 't1' ? undefined : { status: 400, body: { error: 'no' } },
+    );
+
+    const { stderr } = await world.run(create(world.file('a.csv', titles(30)), '-o', 'pretty', '--quiet'));
+
+    const lines = stderr.split('\n').filter((line) => line.startsWith('listctl: row '));
+    expect(lines).toHaveLength(20);
+    expect(lines.filter((line) => line.includes('(further failures are not shown)'))).toEqual([lines.at(-1)]);
+  });
+
   test('pretty shows 20 failures, and counts the others', async () => {
     const { world } = await listWorld(({ title }) =>
       title === 't1' ? undefined : { status: 400, body: { error: 'no' } },

@@ -137,6 +137,8 @@ test.each([
   { given: [], says: 'no fields given' },
   { given: ['-f', 'a'], says: 'invalid --field "a": expected key=value' },
   { given: ['-f', '=v'], says: 'expected key=value' },
+  { given: ['-f', 'inv.csv'], says: 'pass the rows of a file with --from inv.csv' },
+  { given: ['--fields', '{"a":1}'], says: 'invalid --fields: expected a file, not JSON' },
   { given: ['-f', ':=5'], says: 'expected key=value' },
   { given: ['-f', 'a=1', '-f', 'a=2'], says: 'field "a" is set twice' },
   { given: ['-f', 'a:=five'], says: 'invalid --field "a": the value is not JSON' },
