@@ -7,7 +7,8 @@ import { Failure } from '../core/errors.ts';
 import { attempt } from '../core/files.ts';
 import type { Fields } from '../core/item.ts';
 import { isObject, objectFrom, parseJson, printJson } from '../core/json.ts';
-import { appendTo, type Journal, openWhole } from './journal.ts';
+import { appendTo, openWhole } from './append-file.ts';
+import type { Journal } from './journal.ts';
 import {
   besideJournal,
   fileIo,

@@ -1,10 +1,11 @@
 /** Reads the lines of a journal, and fails at the first damaged one. */
+import { randomBytes } from 'node:crypto';
 import { fdatasync, fstatSync, ftruncateSync, readSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { errnoCode, Failure, fileFailure } from '../core/errors.ts';
-import { isSameFile, makePrivateDirectory } from '../core/files.ts';
+import { attempt, isSameFile, makePrivateDirectory } from '../core/files.ts';
 import { countText } from '../core/text.ts';
-import { type FileIo, fileIo as plainIo } from '../core/write-file.ts';
+import { type FileIo, newTemporary, fileIo as plainIo, writeWhole } from '../core/write-file.ts';
 import {
   decodeLine,
   isAnyHeader,
@@ -83,6 +84,11 @@ export interface JournalIo extends FileIo {
   /** Whether the path still leads to the file of a descriptor. */
   isAt(descriptor: number, path: string): boolean;
   truncate(descriptor: number, lengthBytes: number): void;
+  /**
+   * Takes room on the disk of a file, so that what has begun can be recorded when the disk is full (docs/decisions.md,
+   * journal-11), until the descriptor is closed; undefined if there is no room.
+   */
+  reserve(path: string, lengthBytes: number): number | undefined;
   syncData(descriptor: number): Promise<void>;
   /** Makes a directory and its parents with mode 0700; returns those that it made, outermost first. */
   makeDirectory(path: string): readonly string[];
@@ -100,6 +106,7 @@ export const fileIo: JournalIo = {
     return named !== undefined && isSameFile(named, own);
   },
   truncate: ftruncateSync,
+  reserve: (path, lengthBytes) => attempt(() => takeRoom(newTemporary(path, plainIo), lengthBytes)),
   syncData: (descriptor) =>
     new Promise((resolve, reject) => {
       fdatasync(descriptor, (error) => (error ? reject(error) : resolve()));
@@ -107,6 +114,21 @@ export const fileIo: JournalIo = {
   makeDirectory: makePrivateDirectory,
   modifiedMs: (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.NaN,
 };
+
+/** A file without a name: the system frees it when the process ends. */
+function takeRoom(path: string, lengthBytes: number): number {
+  const descriptor = plainIo.open(path, 'ax');
+  try {
+    // Zeros would take no room on a disk that compresses.
+    writeWhole(descriptor, randomBytes(lengthBytes), null, plainIo);
+    return descriptor;
+  } catch (error) {
+    attempt(() => plainIo.close(descriptor));
+    throw error;
+  } finally {
+    plainIo.remove(path);
+  }
+}
 
 /** The first line of a journal: where its groups begin. */
 export interface JournalStart {

@@ -2,6 +2,7 @@
 import { dirname } from 'node:path';
 import { attempt } from '../core/files.ts';
 import { newTemporary, writeWhole } from '../core/write-file.ts';
+import { type AppendFile, abandon, appendTo, openWhole } from './append-file.ts';
 import {
   encodeLine,
   isGroup,
@@ -15,18 +16,10 @@ import {
   seedAfter,
   seedOfHeader,
 } from './journal-format.ts';
-import {
-  fileIo,
-  type JournalIo,
-  type JournalTail,
-  journalFault,
-  lostJournal,
-  readHeader,
-  sharedJournal,
-} from './journal-lines.ts';
+import { fileIo, type JournalIo, type JournalTail, journalFault, readHeader } from './journal-lines.ts';
 
 /** A journal that is open for writing; the caller holds its lock. */
-export interface Journal {
+export interface Journal extends Pick<AppendFile, 'sync' | 'close' | 'full'> {
   readonly path: string;
   /**
    * Appends one group. Afterwards a killed process does not lose it; a power cut may.
@@ -36,19 +29,6 @@ export interface Journal {
    * @throws {TypeError} for an invalid record; nothing is written then
    */
   write(records: readonly JournalRecord[], timeMs: number): void;
-  /**
-   * Resolves when everything written before the call is on disk. Concurrent calls share a sync.
-   *
-   * @throws {Failure} local-file; every later call then throws the same without another fsync, which may succeed although
-   *   data is lost (docs/decisions.md, journal-5)
-   */
-  sync(): Promise<void>;
-  /**
-   * Syncs and closes the file.
-   *
-   * @throws {Failure} local-file
-   */
-  close(): Promise<void>;
 }
 
 /** The members of a header that the caller sets. */
@@ -84,7 +64,8 @@ export function createJournal(path: string, header: NewHeader, session: SessionS
       attempt(() => io.remove(path));
       throw error;
     }
-    return journalOn(path, descriptor, { lengthBytes: bytes.length, seed: start.seed }, io);
+    const file = appendTo(path, descriptor, bytes.length, io, reserveFor(path, session, io));
+    return journalOn(path, file, start.seed);
   });
 }
 
@@ -111,144 +92,18 @@ export function reopenJournal(
       abandon(descriptor, io);
       throw error;
     }
-    return journalOn(path, descriptor, { lengthBytes: replay.lengthBytes + line.length, seed }, io, file);
+    const lengthBytes = replay.lengthBytes + line.length;
+    return journalOn(path, appendTo(path, descriptor, lengthBytes, io, reserveFor(path, session, io)), seed, file);
   });
 }
 
-/** Opens a file to append to it, and cuts off its incomplete last line; throws the error of the system. */
-export function openWhole(
-  path: string,
-  { lengthBytes, tornBytes }: Pick<JournalTail, 'lengthBytes' | 'tornBytes'>,
-  io: JournalIo,
-): number {
-  // Windows truncates no file that was opened for appending.
-  if (tornBytes > 0) cutOff(path, lengthBytes, tornBytes, io);
-  const descriptor = io.open(path, 'a');
-  try {
-    refuseLength(descriptor, lengthBytes, io);
-    return descriptor;
-  } catch (error) {
-    abandon(descriptor, io);
-    throw error;
-  }
+/** Room for the outcomes of what is in flight, and for the intents that are withdrawn when the run stops. */
+function reserveFor(path: string, { limit }: SessionStart, io: JournalIo) {
+  return limit === 0 ? undefined : io.reserve(path, 64 * 1024 + 512 * limit);
 }
 
-function cutOff(path: string, lengthBytes: number, tornBytes: number, io: JournalIo): void {
-  const descriptor = io.open(path, 'r+');
-  try {
-    refuseLength(descriptor, lengthBytes + tornBytes, io);
-    io.truncate(descriptor, lengthBytes);
-    io.sync(descriptor);
-  } finally {
-    abandon(descriptor, io);
-  }
-}
-
-function refuseLength(descriptor: number, lengthBytes: number, io: JournalIo): void {
-  if (io.lengthOf(descriptor) !== lengthBytes) throw new Error('it changed since it was read');
-}
-
-/**
- * Appends to an open file, with the guarantees of `Journal`. Its length shows whether another process writes to it, which
- * no lock excludes where the file is mounted at two paths (docs/decisions.md, journal-8).
- *
- * @param descriptor opened for appending
- */
-export function appendTo(
-  path: string,
-  descriptor: number,
-  lengthBytes: number,
-  io: JournalIo,
-): Pick<Journal, 'sync' | 'close'> & { readonly append: (bytes: Uint8Array) => void } {
-  let endBytes = lengthBytes;
-  let failure: Error | undefined;
-  let isOpen = true;
-  let syncedBytes = lengthBytes;
-  let running: Promise<void> | undefined;
-  let next: Promise<void> | undefined;
-  const refuse = () => {
-    if (failure !== undefined) throw failure;
-    // The descriptor may belong to another file by now.
-    if (!isOpen) throw new Error(`the journal ${path} is closed`);
-  };
-  const fail = (error: unknown) => {
-    failure ??= journalFault('write', path, error);
-    return failure;
-  };
-  const syncNow = async () => {
-    refuse();
-    const upToBytes = endBytes;
-    if (syncedBytes === upToBytes) return;
-    try {
-      await io.syncData(descriptor);
-    } catch (error) {
-      throw fail(error);
-    }
-    refuseLoss();
-    syncedBytes = upToBytes;
-  };
-  /** Fails if the file was removed or replaced, since its records would be lost, or if another process writes to it. */
-  const refuseLoss = () => {
-    try {
-      if (!io.isAt(descriptor, path)) throw lostJournal(path);
-      refuseOthers(path, descriptor, endBytes, io);
-    } catch (error) {
-      throw fail(error);
-    }
-  };
-  const start = () => {
-    next = undefined;
-    const own = syncNow().finally(() => {
-      if (running === own) running = undefined;
-    });
-    running = own;
-    return own;
-  };
-  const sync = () => {
-    // A sync that has not started yet covers this call as well.
-    if (next === undefined && running === undefined) return start();
-    next ??= running?.then(start, start);
-    return next ?? start();
-  };
-  return {
-    append: (bytes) => {
-      refuse();
-      if (bytes.length === 0) return;
-      try {
-        refuseOthers(path, descriptor, endBytes, io);
-        writeWhole(descriptor, bytes, null, io);
-      } catch (error) {
-        throw fail(error);
-      }
-      endBytes += bytes.length;
-    },
-    sync,
-    close: async () => {
-      if (!isOpen) return;
-      try {
-        await sync();
-        refuseLoss();
-      } finally {
-        if (isOpen) abandon(descriptor, io);
-        isOpen = false;
-      }
-    },
-  };
-}
-
-/** Fails if the file has another length than this process left. */
-function refuseOthers(path: string, descriptor: number, lengthBytes: number, io: JournalIo): void {
-  if (io.lengthOf(descriptor) !== lengthBytes) throw sharedJournal(path);
-}
-
-function journalOn(
-  path: string,
-  descriptor: number,
-  { lengthBytes, seed: firstSeed }: Omit<JournalTail, 'tornBytes'>,
-  io: JournalIo,
-  file?: string,
-): Journal {
-  const { append, sync, close } = appendTo(path, descriptor, lengthBytes, io);
+function journalOn(path: string, appended: AppendFile, firstSeed: Seed, file?: string): Journal {
+  const { append, sync, close } = appended;
   const named = (record: JournalRecord): JournalRecord =>
     record[0] === 'E' && file !== undefined ? ['E', { ...record[1], file }] : record;
   let seed = firstSeed;
@@ -258,7 +113,12 @@ function journalOn(
     append(next.line);
     seed = next.seed;
   };
-  return { path, write, sync, close };
+  return {
+    ...{ path, write, sync, close },
+    get full() {
+      return appended.full;
+    },
+  };
 }
 
 function beginLine(session: SessionStart, seed: Seed) {
@@ -272,10 +132,6 @@ function groupLine(group: JournalGroup, seed: Seed): { readonly line: Buffer; re
   return { line, seed: seedAfter(line, seed) };
 }
 
-function abandon(descriptor: number, io: JournalIo): void {
-  attempt(() => io.close(descriptor));
-}
-
 function tryTo(verb: 'create' | 'write', path: string, work: () => Journal): Journal {
   try {
     return work();
@@ -285,10 +141,10 @@ function tryTo(verb: 'create' | 'write', path: string, work: () => Journal): Jou
 }
 
 /** The part of a journal that a run writes to. */
-export type RunJournal = Pick<Journal, 'write' | 'sync'>;
+export type RunJournal = Pick<Journal, 'write' | 'sync' | 'full'>;
 
 /** The journal of a run that is not recorded. */
-export const noJournal: RunJournal = { write: () => {}, sync: async () => {} };
+export const noJournal: RunJournal = { write: () => {}, sync: async () => {}, full: undefined };
 
 /** How long records wait to share a sync: usually, and at most if nothing else happens. A sync costs as much as several rows. */
 export const gatherMs = { usual: 4, most: 50 } as const;
@@ -298,7 +154,7 @@ export const gatherMs = { usual: 4, most: 50 } as const;
  * lines written before it (docs/decisions.md, journal-1).
  */
 export class GroupCommit<E> {
-  readonly #journal: RunJournal;
+  readonly #journal: Pick<Journal, 'write' | 'sync'>;
   readonly #onDurable: (entries: readonly E[]) => void;
   readonly #onFailure: (error: unknown) => void;
   #records: JournalRecord[] = [];
@@ -315,7 +171,11 @@ export class GroupCommit<E> {
    * @param onDurable called with entries whose records are on disk
    * @param onFailure called once if the journal cannot be written
    */
-  constructor(journal: RunJournal, onDurable: (entries: readonly E[]) => void, onFailure: (error: unknown) => void) {
+  constructor(
+    journal: Pick<Journal, 'write' | 'sync'>,
+    onDurable: (entries: readonly E[]) => void,
+    onFailure: (error: unknown) => void,
+  ) {
     this.#journal = journal;
     this.#onDurable = onDurable;
     this.#onFailure = onFailure;

@@ -152,6 +152,8 @@ export class Run<R extends NumberedRow, T> {
     // 2. Write these intents, and the outcomes since the last turn. Outcomes are written before their slots are reused: of
     // the intents that a killed process leaves open, only the first `limitMax` can have been sent (docs/decisions.md, doubt-2).
     if (!this.#stop?.isJournal) this.#ledger.commit.write(nowMs, nowMs - this.#startedAtMs);
+    const { full } = this.#options.journal;
+    if (full !== undefined) this.#stopFor(full);
     // 3. Send rows whose intents are on disk; `#attempted` takes the outcome of each.
     const hasSent = this.#stop === undefined && this.#send(nowMs);
     // 4. Report results whose outcomes are on disk. That, and sending, makes room for more rows.

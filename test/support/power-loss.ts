@@ -57,6 +57,7 @@ function diskOf(stored: ReadonlyMap<string, Buffer>, blockBytes: number): PowerL
     read: (descriptor, into, position) => at(descriptor).live.copy(into, 0, position),
     lengthOf: (descriptor) => at(descriptor).live.length,
     isAt: (descriptor, path) => live.get(path) === at(descriptor),
+    reserve: () => undefined,
     truncate: (descriptor, lengthBytes) => {
       at(descriptor).live = at(descriptor).live.subarray(0, lengthBytes);
       changed();

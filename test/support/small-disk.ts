@@ -33,14 +33,23 @@ export function mountFile(path: string, at: string): Disposable {
   return { [Symbol.dispose]: () => unmountDisk(at) };
 }
 
+export interface SmallDisk extends AsyncDisposable {
+  readonly path: string;
+  resize(kilobytes: number): void;
+}
+
 /** A disk for one test; gone at the end of the block that holds it with `await using`. */
-export async function smallDisk(kilobytes: number): Promise<{ readonly path: string } & AsyncDisposable> {
+export async function smallDisk(kilobytes: number): Promise<SmallDisk> {
   const directory = await temporaryDirectory();
   const path = join(directory.path, 'disk');
   mkdirSync(path);
   if (!mountDisk(path, kilobytes)) throw new Error(`no disk can be mounted at ${path}`);
   return {
     path,
+    resize: (to) => {
+      const { status } = spawnSync('mount', ['-o', `remount,size=${to}k`, path]);
+      if (status !== 0) throw new Error(`the disk at ${path} cannot be resized`);
+    },
     [Symbol.asyncDispose]: async () => {
       unmountDisk(path);
       await directory[Symbol.asyncDispose]();

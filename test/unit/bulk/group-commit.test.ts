@@ -14,6 +14,7 @@ function slowJournal() {
   const journal: RunJournal = {
     write: (records) => written.push(records),
     sync: () => new Promise((resolve, reject) => syncing.push({ resolve, reject })),
+    full: undefined,
   };
   return { journal, written, syncing };
 }
@@ -125,7 +126,7 @@ test('P08: a write that fails is reported; its records are never called durable'
   const write = () => {
     throw full;
   };
-  const { commits, durable, failures } = commitsOver({ write, sync: async () => {} });
+  const { commits, durable, failures } = commitsOver({ write, sync: async () => {}, full: undefined });
   commits.add(done(1), 'one');
 
   commits.write(0, 0);

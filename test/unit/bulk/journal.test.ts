@@ -150,6 +150,53 @@ describe('P08: a disk that is full', () => {
     }
   });
 
+  test('what has begun goes in place of the reserve, once; what was torn is cut off', async () => {
+    for (let room = 0; room < 40; room += 1) {
+      const disk = powerLossDisk();
+      const full = withRoom(disk.io, Number.POSITIVE_INFINITY);
+      let reserve: number | undefined;
+      const io: JournalIo = {
+        ...full.io,
+        reserve: () => {
+          reserve = disk.io.open('/reserve', 'ax');
+          return reserve;
+        },
+        close: (descriptor) => {
+          disk.io.close(descriptor);
+          if (descriptor === reserve) full.leave(300);
+        },
+      };
+      const journal = createJournal(path, header, { ...session, limit: 4 }, io);
+      journal.write([intentOf(1, 1)], 1);
+      await journal.sync();
+      expect(journal.full).toBeUndefined();
+      full.leave(room);
+
+      journal.write([doneOf(1), intentOf(2, 2)], 2);
+      expect(journal.full).toMatchObject({ kind: 'local-file', message: expect.stringContaining('no space left') });
+      journal.write([['N', 2]], 3);
+      await journal.close();
+
+      const replay = await readJournal(path, { boot: 'here', io: disk.io });
+      expect(replay).toMatchObject({ tornBytes: 0, counts: { inDoubt: 0, done: 1 } });
+    }
+  });
+
+  test.each(['EIO', 'EFBIG'])('a write that fails with %s uses no reserve', (code) => {
+    const disk = powerLossDisk();
+    const io: { -readonly [call in keyof JournalIo]: JournalIo[call] } = {
+      ...disk.io,
+      reserve: () => disk.io.open('/reserve', 'ax'),
+    };
+    const journal = createJournal(path, header, { ...session, limit: 4 }, io);
+    io.write = failing(code);
+
+    expect(() => journal.write([intentOf(1, 1)], 1)).toThrow('cannot write /runs/a.journal');
+    io.write = disk.io.write;
+    expect(() => journal.write([intentOf(1, 1)], 2)).toThrow('cannot write /runs/a.journal');
+    expect(journal.full).toBeUndefined();
+  });
+
   test('a disk that takes a little at a time takes all of it', async () => {
     const disk = powerLossDisk();
     const slow: JournalIo = {

@@ -93,6 +93,8 @@ export interface RunSays extends Partial<Omit<RunOptions<TestRow, string>, 'task
   /** Fails the n-th write or sync, from 1. */
   readonly failsWrite?: (nth: number) => boolean;
   readonly failsSync?: (nth: number) => boolean;
+  /** The disk is full from the n-th write on, which goes into the reserve. */
+  readonly fullAt?: number;
 }
 
 /** A run, and all that it did. */
@@ -216,6 +218,11 @@ function watchedJournal(says: RunSays, { events, records, clock, syncMs }: Watch
   let syncs = 0;
   let synced = 0;
   return {
+    get full() {
+      return writes < (says.fullAt ?? Number.POSITIVE_INFINITY)
+        ? undefined
+        : new Failure('local-file', 'no space left');
+    },
     write: (group) => {
       writes += 1;
       if (says.failsWrite?.(writes)) throw new Failure('local-file', 'cannot write the journal: no space left');

@@ -402,6 +402,24 @@ describe('a journal that cannot be written', () => {
     expect(inDoubt).toBe(run.running.sent - doneCount);
   });
 
+  test('P08: with a reserve, what is in flight is waited for and recorded; nothing is in doubt', async () => {
+    const run = watchedRun({ rows: 200, pace: freePace(4), limitMax: 4, takesMs: () => 30, syncMs: 2, fullAt: 3 });
+
+    const end = await run.end();
+
+    expect(end?.stoppedBy).toMatchObject({ kind: 'local-file' });
+    expect(end).toMatchObject({
+      hasAllResults: true,
+      totals: { done: run.running.sent, inDoubt: 0, reason: 'local-file' },
+    });
+    expect(run.running.sent).toBeGreaterThan(0);
+    expect(run.running.sent).toBeLessThanOrEqual(5);
+    expect(run.records.at(-1)).toEqual(['E', end?.totals]);
+    // The intents of rows that were not sent are withdrawn.
+    const last = new Map(run.records.map((record) => [record[1], record[0]]));
+    expect([...last.values()]).not.toContain('I');
+  });
+
   test('P10: the first one: nothing was sent at all', async () => {
     const run = watchedRun({ rows: 20, failsSync: () => true });
 
