@@ -177,6 +177,7 @@ function withLines(report: FailureReport, { manifest }: OpenManifest): FailureRe
   const lines = new Map(manifest.items.map(({ key, line }) => [key, line]));
   return {
     add: (failure) => report.add(failure.about({ line: lines.get(failure.details.about?.key ?? '') })),
+    result: (shown) => report.result(shown),
     ended: (counts) => report.ended(counts),
   };
 }

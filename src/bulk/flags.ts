@@ -133,7 +133,11 @@ export function addPaceOptions(command: Command): void {
 }
 
 export function addReportOption(command: Command): void {
-  command.option('--report <format[=file]>', 'report failures: github, junit=FILE', collect);
+  command.option(
+    '--report <format[=file]>',
+    'report failures: github, junit=FILE; or all results: jsonl=FILE',
+    collect,
+  );
 }
 
 export function addRateOptions(command: Command): void {
@@ -230,10 +234,10 @@ export function parsePaceFlags(flags: BulkFlags): RunLimits {
   };
 }
 
-const reportFormats = ['github', 'junit'] as const;
+const reportFormats = ['github', 'junit', 'jsonl'] as const;
 
 /**
- * Parses the values of `--report`: `github`, `github=FILE` or `junit=FILE`.
+ * Parses the values of `--report`: `github`, `github=FILE`, `junit=FILE` or `jsonl=FILE`.
  *
  * @throws {Failure} usage
  */
@@ -245,7 +249,7 @@ function parseReports(texts: readonly string[] = []): RunLimits['reports'] {
     if (format !== undefined && (file ?? format) !== '' && (file !== undefined || format === 'github')) {
       return { format, file };
     }
-    throw new Failure('usage', `invalid --report "${text}": expected github, github=FILE or junit=FILE`);
+    throw new Failure('usage', `invalid --report "${text}": expected github, github=FILE, junit=FILE or jsonl=FILE`);
   });
   for (const format of reportFormats) {
     if (targets.filter((each) => each.format === format).length > 1) {

@@ -7,12 +7,16 @@ import { printJson } from '../core/json.ts';
 import { openSpool } from '../core/spool.ts';
 import { countOf, printable } from '../core/text.ts';
 import { descriptorNamed, type OutputFile, openOutput } from '../core/write-file.ts';
+import { jsonText } from '../output/layout.ts';
 import {
   type CommandEnd,
+  type RowResultShown,
   type RunResults,
+  rowResultView,
   rowsOf,
   runSummary,
   type SummarizedRun,
+  stepResultView,
   summaryObject,
 } from '../output/runs.ts';
 import type { RejectsFormat } from '../rows/rejects.ts';
@@ -127,8 +131,9 @@ export async function openSummary(
 }
 
 async function print(of: SummarizedRun, ended: RunResults, end: CommandEnd, session: Session): Promise<void> {
-  // Stdout says that nothing changes.
-  if (of.action === 'apply' && rowsOf(ended.totals) === 0 && session.output.format(true) !== 'none') return;
+  // The plan on stdout says that nothing changes.
+  const hasPlan = session.output.format(true) === 'pretty' && !session.output.hasQuery;
+  if (of.action === 'apply' && rowsOf(ended.totals) === 0 && hasPlan) return;
   const lines = () =>
     session.messages
       .errorScreen()
@@ -176,6 +181,15 @@ interface Reported {
   readonly file: string | undefined;
 }
 
+/** One format of `--report`. */
+interface ReportWriter {
+  /** Takes a failure by its name: that of a row, a step, or the command. */
+  add?(name: string, failure: Failure): void;
+  /** Takes the result of a row or step, failed or not. */
+  result?(shown: RowResultShown): void;
+  text(): Iterable<string>;
+}
+
 /**
  * Opens the reports, before anything is sent. They are written when the command ends; the failure that it ends with is
  * in them if it is not that of rows or steps.
@@ -189,7 +203,7 @@ export async function openFailureReport(
 ): Promise<FailureReport> {
   const report = new Report(of);
   for (const { format, file } of targets) {
-    const writer = format === 'github' ? new Annotations(annotatedFile(of.file, session)) : new JunitSuite(of, report);
+    const writer = openWriter(format, of, report, session);
     report.writers.push(writer);
     const output = await openAside(file ?? '/dev/stderr', '--report', false, session);
     session.command.atEnd(async (error) => {
@@ -204,13 +218,30 @@ export async function openFailureReport(
   return report;
 }
 
+function openWriter(
+  format: RunLimits['reports'][number]['format'],
+  of: Reported,
+  report: Report,
+  session: Session,
+): ReportWriter {
+  if (format === 'github') return new Annotations(annotatedFile(of.file, session));
+  return format === 'junit' ? new JunitSuite(of, report) : resultLines(of);
+}
+
+/** The results of all rows or steps, as `--output jsonl` prints them. */
+function resultLines({ command }: Reported): ReportWriter {
+  const spool = openSpool();
+  const { json } = command === 'apply' ? stepResultView : rowResultView;
+  return { result: (shown) => spool.add(`${jsonText(json(shown))}\n`), text: () => spool.lines() };
+}
+
 /** Kinds of failures that sum up those of rows. */
 const sums: ReadonlySet<string> = new Set(['incomplete', 'in-doubt', 'usage', 'conflict']);
 
-export type FailureReport = Pick<Report, 'add' | 'ended'>;
+export type FailureReport = Pick<Report, 'add' | 'result' | 'ended'>;
 
 class Report {
-  readonly writers: (Annotations | JunitSuite)[] = [];
+  readonly writers: ReportWriter[] = [];
   readonly counts = { failed: 0, done: 0, left: 0 };
   readonly #command: string;
   #hasEnded = false;
@@ -222,7 +253,11 @@ class Report {
   add(failure: Failure): void {
     this.counts.failed += 1;
     const name = nameOf(failure, this.#command);
-    for (const writer of this.writers) writer.add(name, failure);
+    for (const writer of this.writers) writer.add?.(name, failure);
+  }
+
+  result(shown: RowResultShown): void {
+    for (const writer of this.writers) writer.result?.(shown);
   }
 
   /** Counts the rows or steps that did not fail. */
@@ -255,7 +290,7 @@ function nameOf({ details: { about = {} } }: Failure, command: string): string {
 const annotationsMax = 10;
 
 /** Workflow commands of GitHub Actions. */
-class Annotations {
+class Annotations implements ReportWriter {
   readonly #file: string | undefined;
   readonly #lines: string[] = [];
   #count = 0;
@@ -306,7 +341,7 @@ function escapeProperty(text: string): string {
 }
 
 /** JUnit XML, as GitLab, Jenkins and Azure Pipelines read it. */
-class JunitSuite {
+class JunitSuite implements ReportWriter {
   readonly #of: Reported;
   readonly #counts: Report['counts'];
   readonly #spool = openSpool();

@@ -82,10 +82,11 @@ export class RowReport<R extends PlannedRow> {
       if (action === 'create') this.applied.created += 1;
       else if (action === 'update') this.applied.updated += 1;
       else if (action === 'delete') this.applied.deleted += 1;
-      if (this.#isSilent) return undefined;
       const { value } = result;
       const item = 'members' in value ? value : undefined;
-      return this.#print({ row: number, key, action, status, id: value.id, item });
+      const shown = { row: number, key, action, status, id: value.id, item };
+      this.#plan.report?.result(shown);
+      return this.#isSilent ? undefined : this.#print(shown);
     }
     const shown = status === 'in-doubt' ? this.#doubtOf(row, result.failure) : result.failure;
     const place = key === undefined ? { row: number, line: row.line } : { key, action };
@@ -110,6 +111,7 @@ export class RowReport<R extends PlannedRow> {
   #notDone(row: R, shown: Printed, failure: Failure): Promise<void> | undefined {
     this.#groups.add(row.number, failure, row.name);
     this.#plan.report?.add(failure);
+    this.#plan.report?.result(shown);
     this.#recorded?.texts?.add(row.number, failure);
     if (shown.status === 'failed') this.#plan.rejects?.add(row, failure.message);
     else if (row.name !== undefined && this.inDoubtNames.length < 10) this.inDoubtNames.push(row.name);

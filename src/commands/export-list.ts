@@ -55,10 +55,10 @@ function refuseOthers(flags: ManifestFlags, service: string): void {
       hint: 'export the items of a manifest with: listctl state export MANIFEST',
     });
   }
-  const { state, inputFormat, delimiter, encoding, quotes, rename, only, type, decimal, empty } = flags;
+  const { state, inputFormat, delimiter, encoding, quotes, rename, only, type, decimal, empty, names, split } = flags;
   const noQuotes = quotes === false ? true : undefined;
   const others = { state, 'input-format': inputFormat, delimiter, encoding, 'no-quotes': noQuotes, rename, only, type };
-  const flag = Object.entries({ ...others, decimal, empty }).find(([, value]) => value !== undefined);
+  const flag = Object.entries({ ...others, decimal, empty, names, split }).find(([, value]) => value !== undefined);
   if (flag === undefined) return;
   throw new Failure('usage', `--${flag[0]} cannot be used with --all`, {
     hint: 'pass it to apply, which reads the file',

@@ -32,6 +32,16 @@ describe('the results of the steps, in their order', () => {
     );
   });
 
+  test('--report jsonl=FILE: in a file, beside the plan and the summary for people', async ({ changed }) => {
+    const { world } = changed;
+
+    const { stdout, stderr } = await world.apply('--yes', '--prune', '--report', `jsonl=${world.path}/r.jsonl`);
+
+    expect(jsonLines(world.text('r.jsonl'))).toEqual(results);
+    expect(stdout).toContain('Plan: ');
+    expect(stderr).toContain('1 created, 1 updated, 1 deleted, 1 unchanged; ');
+  });
+
   test('-q asks them', async ({ changed }) => {
     const { stdout } = await changed.world.apply('--yes', '--prune', '-q', '[].key');
 
@@ -47,16 +57,21 @@ describe('the results of the steps, in their order', () => {
   });
 
   test.for([
-    ['json', '[]\n'],
-    ['jsonl', ''],
-    ['csv', 'key,action,status,id,error\n'],
-  ] as const)('are none where nothing is to do: -o %s', async ([format, expected], { world }) => {
-    await world.begin(a);
+    ['json', '[]\n', '"applied":{"created":0,"updated":0,"deleted":0,"unchanged":1}'],
+    ['jsonl', '', '"applied":{"created":0,"updated":0,"deleted":0,"unchanged":1}'],
+    ['csv', 'key,action,status,id,error\n', '0 created, 0 updated, 0 deleted, 1 unchanged; '],
+    ['none', '', '0 created, 0 updated, 0 deleted, 1 unchanged; '],
+  ] as const)(
+    'are none where nothing is to do, and that is said: -o %s',
+    async ([format, expected, said], { world }) => {
+      await world.begin(a);
 
-    const { exitCode, stdout, stderr } = await world.apply('-o', format);
+      const { exitCode, stdout, stderr } = await world.apply('-o', format);
 
-    expect([exitCode, stdout, stderr]).toEqual([0, expected, '']);
-  });
+      expect([exitCode, stdout]).toEqual([0, expected]);
+      expect(stderr).toContain(said);
+    },
+  );
 
   test('a failed step has its error; the run exits with 9 and stdout is not a plan', async ({ changed }) => {
     const { world, service } = changed;

@@ -61,6 +61,23 @@ describe('rows that failed', () => {
     expect(annotations(world.text('g.txt'))).toHaveLength(2);
   });
 
+  test('jsonl: the results of all rows, as -o jsonl prints them, beside a text for people', async () => {
+    const { world } = await failing();
+    const words = [...create(world.file('a.csv', titles(4))), '--retries', '0', '--report', 'jsonl=results.jsonl'];
+
+    const { exitCode, stdout, stderr } = await world.run([...words, '-o', 'none'], { cwd: world.path });
+
+    expect([exitCode, stdout]).toEqual([8, '']);
+    expect(stderr).toContain('4 rows: 2 created, 1 failed, 1 in doubt');
+    const results = jsonLines(world.text('results.jsonl'));
+    expect(results).toEqual([
+      { row: 1, action: 'create', status: 'done', id: '1' },
+      { row: 2, action: 'create', status: 'failed', error: expect.objectContaining({ kind: 'refused', line: 3 }) },
+      { row: 3, action: 'create', status: 'in-doubt', error: expect.objectContaining({ kind: 'in-doubt' }) },
+      { row: 4, action: 'create', status: 'done', id: expect.any(String) },
+    ]);
+  });
+
   test('many: GitHub shows ten, so the last one counts the others', async () => {
     const { world } = await listWorld(() => ({ status: 400, body: { error: 'no' } }));
 
@@ -119,7 +136,7 @@ test('a failure of the whole command is reported, and a run without failures', a
 });
 
 test.each([
-  [['--report', 'junit'], 'invalid --report "junit": expected github, github=FILE or junit=FILE'],
+  [['--report', 'junit'], 'invalid --report "junit": expected github, github=FILE, junit=FILE or jsonl=FILE'],
   [['--report', 'sarif=x'], 'invalid --report "sarif=x"'],
   [['--report', 'junit='], 'invalid --report "junit="'],
   [['--report', 'github', '--report', 'github=x'], 'github is given twice'],
