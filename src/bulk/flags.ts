@@ -133,11 +133,7 @@ export function addPaceOptions(command: Command): void {
 }
 
 export function addReportOption(command: Command): void {
-  command.option(
-    '--report <format[=file]>',
-    'report failures: github, junit=FILE; or all results: jsonl=FILE',
-    collect,
-  );
+  command.option('--report <format[=file]>', 'github, junit=FILE; all rows: jsonl=FILE', collect);
 }
 
 export function addRateOptions(command: Command): void {
