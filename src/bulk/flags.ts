@@ -95,11 +95,16 @@ export function addBulkOptions(command: Command, action: RowAction): void {
   if (action === 'update' || action === 'delete')
     command.option('--keep-before', 'keep earlier values, for "runs undo"');
   if (action === 'create') command.option('--idempotency-key-from <source>', 'derive keys from row, content or column');
+  addInputOptions(command);
+  if (action === 'create' || action === 'update') addFieldReadingOptions(command);
+}
+
+/** Declares the flags for reading the ids of `--from`. */
+export function addInputOptions(command: Command): void {
   addReadingOptions(command.optionsGroup('Input flags (with --from):'));
   command
     .option('--id-column <name>', 'column that holds the item id (default "id")')
     .addOption(choiceOption('--rows <kind>', 'JSON rows as', rowKinds, 'auto'));
-  if (action === 'create' || action === 'update') addFieldReadingOptions(command);
 }
 
 /** Declares the flags for decoding a file. */

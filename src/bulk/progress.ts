@@ -176,7 +176,7 @@ export function openShown(from: string, session: Session): Promise<Input> {
 export async function checkFile(
   file: RowsFile,
   skipInvalid: boolean,
-  report: FailureReport,
+  report: FailureReport | undefined,
   session: Session,
 ): Promise<Check> {
   const check = await checkShown(file, session);
@@ -189,7 +189,7 @@ export async function checkFile(
   if (check.badCount === 0 || skipInvalid) return check;
   const name = nameOf(file.input.name);
   const failures = check.bad.flatMap((row) => badRowFailures(row, file));
-  for (const failure of failures) report.add(failure);
+  for (const failure of failures) report?.add(failure);
   await reportBadRows(name, failures, failures.length + check.badCount - check.bad.length, session);
   throw badRowsFailure(check, file);
 }

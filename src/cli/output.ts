@@ -25,6 +25,8 @@ export interface CommandOutput {
   /** Reserves stdout for a flag instead of results; throws if results were requested as well, or are needed. */
   claimStdout(flag: string, needsResults: boolean): void;
   screen(): Promise<Screen>;
+  /** Rejects an invalid query or format, as `printing` does: for a command that has long work before it. */
+  check<T>(view: View<T>, isSeveral: boolean): Promise<void>;
   /**
    * Prints the results of `work`. Call it before anything is sent, since it rejects an invalid query or format.
    *
@@ -67,6 +69,15 @@ export function commandOutput(
   };
   const toFormat = (isSeveral: boolean) =>
     output ?? (isClaimed ? 'none' : defaultFormat(host, command, isSeveral && !hasQuery));
+  const open = async <T>(view: View<T>, isSeveral: boolean, to: Pick<Output, 'write' | 'isClosed'>) =>
+    openPrinter(
+      view,
+      {
+        ...{ isSeveral, screen: await screen(), query, columns, format: toFormat(isSeveral) },
+        ...{ csvSafe: typed.isCsvSafe, isJsonExplicit: output === 'json' },
+      },
+      to,
+    );
   return {
     hasQuery,
     format: toFormat,
@@ -76,16 +87,15 @@ export function commandOutput(
       isClaimed = true;
     },
     screen,
+    check: async (view, isSeveral) => {
+      await open(view, isSeveral, { isClosed: false, write: async () => {} });
+    },
     printing: async (view, isSeveral, work, done, clear) => {
-      const options = {
-        ...{ isSeveral, screen: await screen(), query, columns },
-        ...{ csvSafe: typed.isCsvSafe, isJsonExplicit: output === 'json' },
-      };
       const lines = clear && host.stdout.isTTY ? wholeLines(host.stdout, clear) : undefined;
       try {
         const format = toFormat(isSeveral);
         const watch = watchResults(view, lines ?? host.stdout, hasQuery ? undefined : columns);
-        const printer = await openPrinter(view, { ...options, format }, watch.output);
+        const printer = await open(view, isSeveral, watch.output);
         await printResults(printer, view, (print) => work(watch.before(print)), done);
         const isEmpty = hasQuery && format !== 'none' && !watch.hasPrinted();
         if (isEmpty) await messages.say(emptyQueryText(query, format !== 'jsonl' && isSeveral));

@@ -287,7 +287,7 @@ describe('mistakes', () => {
   test('a flag for bulk runs without --from, or before its command, fails with its correct position', async () => {
     const groupOf = ({ group }: { readonly group: string }) => group.endsWith('(with --from)');
     const many = leaves.filter(({ options }) => options.some(groupOf));
-    expect(many).toHaveLength(4);
+    expect(many).toHaveLength(5);
     for (const { path, options } of many) {
       const ofMany = options.filter(groupOf);
       expect(ofMany.length).toBeGreaterThan(10);

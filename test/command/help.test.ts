@@ -63,6 +63,7 @@ describe('pages', () => {
   const isExample = (line: string) => line.startsWith('  $ ');
   const long = ['items create', 'items get', 'items update', 'items delete', 'apply', 'plan'];
   const medium = [
+    'items edit',
     'runs undo',
     'profile set',
     ...['import', 'move', 'forget', 'resolve', 'export'].map((verb) => `state ${verb}`),

@@ -40,8 +40,13 @@ export function scriptedGraph(...answers: readonly ScriptedAnswer[]): Promise<Sc
   return startService(answers, (path) => (path.endsWith('/columns') ? noColumns : undefined));
 }
 
+/** Starts a service that answers each request by itself, whatever their order. */
+export function answeringService(answer: (request: SeenRequest) => ScriptedAnswer): Promise<ScriptedService> {
+  return startService(answer, () => undefined);
+}
+
 async function startService(
-  answers: readonly ScriptedAnswer[],
+  answers: readonly ScriptedAnswer[] | ((request: SeenRequest) => ScriptedAnswer),
   always: (path: string) => ScriptedAnswer | undefined,
 ): Promise<ScriptedService> {
   const requests: SeenRequest[] = [];
@@ -51,7 +56,9 @@ async function startService(
     request.on('end', async () => {
       const { method = '', url: path = '', headers } = request;
       const seen = { method, path, headers, body: Buffer.concat(chunks).toString() };
-      const answer = always(path) ?? answers[Math.min(requests.push(seen), answers.length) - 1];
+      const answerNext = (count: number) =>
+        typeof answers === 'function' ? answers(seen) : answers[Math.min(count, answers.length) - 1];
+      const answer = always(path) ?? answerNext(requests.push(seen));
       if (answer === undefined || answer.cut) return request.socket.destroy();
       if (answer.silent) return undefined;
       await answer.after;

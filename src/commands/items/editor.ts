@@ -78,9 +78,10 @@ export class Draft {
   readonly file: string;
   readonly #directory: string;
 
-  constructor(id: string) {
+  /** @param id of a single item */
+  constructor(id: string | undefined) {
     // The extension is for syntax highlighting. An id may contain anything, and a shell may start the editor.
-    const name = `item-${id.replace(/[^A-Za-z0-9]+/g, '-').slice(0, 40)}.yaml`;
+    const name = id === undefined ? 'items.yaml' : `item-${id.replace(/[^A-Za-z0-9]+/g, '-').slice(0, 40)}.yaml`;
     this.#directory = localFile(tmpdir(), () => mkdtempSync(join(tmpdir(), 'listctl-edit-')));
     this.file = join(this.#directory, name);
   }

@@ -9,7 +9,7 @@ import type { RunSettings } from '../../cli/run-settings.ts';
 import type { Session } from '../../cli/session.ts';
 import { type FieldFlags, readCommonFields } from '../../cli/values.ts';
 import { Failure, Stopped } from '../../core/errors.ts';
-import { checkId, type ItemRef, type ListRef } from '../../core/item.ts';
+import { checkId, type Item, type ItemRef, type ListRef } from '../../core/item.ts';
 import { countOf } from '../../core/text.ts';
 import type { View } from '../../output/view.ts';
 import type { RowAction } from '../../rows/types.ts';
@@ -21,10 +21,13 @@ export interface FromFlags extends BulkFlags {
 }
 
 /** Declares `--from`; and the flags that go with it, if it or `--keep-before` was typed, or for a help page. */
-export async function addFromOption(command: Command, action: RowAction, { words }: Context): Promise<void> {
+export async function addFromOption(command: Command, action: RowAction | 'edit', { words }: Context): Promise<void> {
   command.option('--from <file>', 'CSV, TSV, JSON, JSONL, YAML or ids ("-" = stdin)');
   const isWanted = words.some((word) => /^(--from(=.*)?|--keep-before|--help|-h)$/s.test(word));
-  if (isWanted) (await import('../../bulk/flags.ts')).addBulkOptions(command, action);
+  if (!isWanted) return;
+  const { addBulkOptions, addInputOptions } = await import('../../bulk/flags.ts');
+  if (action === 'edit') addInputOptions(command);
+  else addBulkOptions(command, action);
 }
 
 /** Runs an action on the rows of `--from`. */
@@ -85,6 +88,31 @@ export async function itemRefs(
   return Array.from(distinct, (id) => ({ ...list, id }));
 }
 
+/**
+ * The items with the ids of a file, each once.
+ *
+ * @throws {Failure} usage, for invalid rows; as `openRows`
+ */
+export async function itemRefsFrom(from: string, flags: FromFlags, session: Session): Promise<readonly ItemRef[]> {
+  const [{ parseReadingFlags }, { checkFile, openShown }, { openRows }] = await Promise.all([
+    import('../../bulk/flags.ts'),
+    import('../../bulk/progress.ts'),
+    import('../../rows/read.ts'),
+  ]);
+  const input = await openShown(from, session);
+  try {
+    const file = await openRows(input, { ...parseReadingFlags(flags), action: 'get', common: {} });
+    await checkFile(file, false, undefined, session);
+    const ids: string[] = [];
+    for await (const rows of file.blocks()) {
+      for (const row of rows) if (row.problem === undefined && row.id !== undefined) ids.push(row.id);
+    }
+    return await itemRefs(ids, session);
+  } finally {
+    input.close();
+  }
+}
+
 /** The maximum number of requests in progress. */
 const concurrency = 8;
 
@@ -92,36 +120,71 @@ const concurrency = 8;
  * Acts on each item, several at a time, and prints the results in the order of the items. A failure does not stop the
  * others.
  *
+ * @param each.isSeveral whether the results are printed as those of several items (default: if there are)
  * @param each.done the past tense of the action: `read`, `deleted`
  * @throws {Failure} that of a single item; of several, in-doubt if one of them is, else incomplete
  */
 export async function forEachItem<T>(
   each: {
     readonly refs: readonly ItemRef[];
+    readonly isSeveral?: boolean;
     readonly done: string;
     readonly view: View<T>;
     readonly act: (ref: ItemRef, client: Client) => Promise<T>;
   },
   session: Session,
 ): Promise<void> {
-  const { refs, done, view, act } = each;
-  const [only] = refs;
-  const failures: Failure[] = [];
+  const { refs, isSeveral = refs.length > 1, done, view, act } = each;
+  let failures: readonly Failure[] = [];
   const work = async (print: Print<T>) => {
     const client = await session.service.client();
-    if (refs.length === 1 && only) return print(await act(only, client));
-    for (const result of startAll(refs, (ref) => act(ref, client), session.host.signal)) {
-      const ended = await result;
-      if (ended.status === 'fulfilled') await print(ended.value);
-      // An unconfirmed write is a usage error, and concerns all items.
-      else if (ended.reason instanceof Failure && ended.reason.kind !== 'usage') failures.push(ended.reason);
-      // The results before a stop are printed first.
-      else if (!(ended.reason instanceof Stopped)) throw ended.reason;
-    }
+    failures = await settleEach(refs, (ref) => act(ref, client), print, session);
   };
-  await session.output.printing(view, refs.length > 1, work, done === 'read' ? undefined : done);
+  await session.output.printing(view, isSeveral, work, done === 'read' ? undefined : done);
   await reportAll(failures, refs.length, done, session);
   session.host.signal.throwIfAborted();
+}
+
+/**
+ * Gets each item, in the order of the ids.
+ *
+ * @throws {Failure} as `forEachItem`
+ */
+export async function readEach(
+  refs: readonly ItemRef[],
+  client: Client,
+  session: Session,
+): Promise<readonly { readonly ref: ItemRef; readonly item: Item }[]> {
+  const read: { readonly ref: ItemRef; readonly item: Item }[] = [];
+  const get = async (ref: ItemRef) => ({ ref, item: await client.send(client.items.get(ref)) });
+  const failures = await settleEach(refs, get, (found) => void read.push(found), session);
+  await reportAll(failures, refs.length, 'read', session);
+  session.host.signal.throwIfAborted();
+  return read;
+}
+
+/** Acts on all; returns the failures of several, and throws that of a single one. */
+async function settleEach<T>(
+  refs: readonly ItemRef[],
+  act: (ref: ItemRef) => Promise<T>,
+  pass: (result: T) => Promise<void> | undefined,
+  { host: { signal } }: Session,
+): Promise<readonly Failure[]> {
+  const [only] = refs;
+  if (only !== undefined && refs.length === 1) {
+    await pass(await act(only));
+    return [];
+  }
+  const failures: Failure[] = [];
+  for (const result of startAll(refs, act, signal)) {
+    const ended = await result;
+    if (ended.status === 'fulfilled') await pass(ended.value);
+    // An unconfirmed write is a usage error, and concerns all items.
+    else if (ended.reason instanceof Failure && ended.reason.kind !== 'usage') failures.push(ended.reason);
+    // The results before a stop are passed on first.
+    else if (!(ended.reason instanceof Stopped)) throw ended.reason;
+  }
+  return failures;
 }
 
 /** Starts all in their order; the promises do not reject. */
