@@ -14,24 +14,32 @@ import { Failure } from './core/errors.ts';
 export async function runProgram(context: Context): Promise<void> {
   const helpOutput: HelpOutput = { text: '', page: undefined };
   const program = createProgram(context, helpOutput);
+  let isVersion = false;
   try {
     await program.parseAsync(context.words, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    const isRootPage = helpOutput.page === program && context.words.some((word) => !word.startsWith('-'));
-    if (error.code === 'commander.unknownCommand' || isRootPage) {
-      const { equivalentWords } = await import('./cli/usage-errors.ts');
+    if (error.code === 'commander.unknownCommand' || mayMeanAnother(helpOutput.page, program, context.words)) {
+      const { equivalentWords } = await import('./cli/synonyms.ts');
       const words = await equivalentWords(context.words, program, programOf(context, helpOutput));
       if (words !== undefined) return runProgram({ ...context, words });
     }
     // commander throws for --help, --version and a group without a verb, too.
+    isVersion = error.code === 'commander.version';
     if (!helpCodes.has(error.code)) throw await usageFailure(error, context);
   }
   if (helpOutput.page === undefined && helpOutput.text === '') return;
+  if (isVersion) return (await import('./cli/report.ts')).printVersion(context);
   const { formatPage, showPage } = await import('./commands/help/pages.ts');
   const text =
     helpOutput.page === undefined ? helpOutput.text : formatPage(helpOutput.page, context.host.stdout.columns);
   await showPage(text, context.words, context.host);
+}
+
+/** Whether a page was shown that may not be the one that was asked for: `create --help`, `-h items get`. */
+function mayMeanAnother(page: Command | undefined, program: Command, words: readonly string[]): boolean {
+  const isGroup = page?.parent === program && page.commands.length > 0 && !/^(-h|--help)$/.test(words.at(-1) ?? '');
+  return (page === program || isGroup) && words.some((word) => !word.startsWith('-'));
 }
 
 /** Prints the error of a command line; `exit` is the exit code of the process. */

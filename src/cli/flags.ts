@@ -44,10 +44,10 @@ const colors = ['auto', 'always', 'never'] as const;
 /** What to pass instead of the formats of other programs. */
 const formatHints: Readonly<Record<string, string>> = {
   wide: 'pass --wide',
-  text: 'Did you mean pretty?',
-  yml: 'Did you mean yaml?',
-  ndjson: 'Did you mean jsonl?',
-  name: 'Did you mean id?',
+  text: 'did you mean pretty?',
+  yml: 'did you mean yaml?',
+  ndjson: 'did you mean jsonl?',
+  name: 'did you mean id?',
 };
 
 const service = {

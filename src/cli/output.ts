@@ -5,7 +5,7 @@ import type { ApiRequest } from '../api/transport.ts';
 import { Failure } from '../core/errors.ts';
 import type { Host, Output } from '../core/host.ts';
 import { parseJson } from '../core/json.ts';
-import { listNames, nearestName } from '../core/text.ts';
+import { listNames, nearestName, quoted } from '../core/text.ts';
 import { type PlannedRequest, requestView } from '../output/item.ts';
 import { rowOf, wholeLines } from '../output/layout.ts';
 import { openPrinter, type Printer } from '../output/printer.ts';
@@ -145,7 +145,7 @@ function watchResults<T>(
         ? []
         : [...missing].map((name) => {
             const meant = nearestName(name, seen);
-            return `note: no result has the column "${name}"${meant === undefined ? '' : `; did you mean ${meant}?`}`;
+            return `note: no result has the column "${name}"${meant === undefined ? '' : `; did you mean ${quoted(meant)}?`}`;
           }),
   };
 }

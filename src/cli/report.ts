@@ -42,6 +42,13 @@ export function isJsonWanted({ errors, words, host }: Context): boolean {
   return format === 'json' || format === 'jsonl';
 }
 
+/** Prints the version; as JSON only if that was typed: scripts compare the text. */
+export async function printVersion({ version, words, host }: Context): Promise<void> {
+  const format = typedFormat(words);
+  const isJson = format === 'json' || format === 'jsonl';
+  await host.stdout.write(isJson ? `${JSON.stringify({ version })}\n` : `${version}\n`);
+}
+
 /** Prints a failure, with the exit code if the command ends with it. */
 export async function reportFailure(failure: Failure, context: Context, exit?: number): Promise<void> {
   const { host, errors } = context;

@@ -1,63 +1,13 @@
 /** Failures for invalid command lines, with suggestions. Loaded lazily: it declares all commands. */
 import { existsSync } from 'node:fs';
-import type { Command, CommanderError, Option } from 'commander';
+import type { Command, CommanderError } from 'commander';
 import { Failure } from '../core/errors.ts';
 import { absolutePath } from '../core/files.ts';
 import type { Host } from '../core/host.ts';
 import { nearestName, shellWord } from '../core/text.ts';
-import { commandPath, declare, type NewProgram } from './command.ts';
-
-/** A command line, parsed as far as it goes. */
-export interface ParsedWords {
-  /** The last command that was named, declared. */
-  readonly command: Command;
-  /** The flag whose value comes next. */
-  readonly option: Option | undefined;
-  readonly positionals: readonly string[];
-  /** After `--` there are no flags. */
-  readonly isAfterDashes: boolean;
-}
-
-/** Parses words that may be incomplete, and declares only the commands that they name. */
-export async function parseWords(words: readonly string[], program: Command): Promise<ParsedWords> {
-  await declare(program);
-  let parsed: ParsedWords = { command: program, option: undefined, positionals: [], isAfterDashes: false };
-  for (const word of words) parsed = await parseWord(parsed, word);
-  return parsed;
-}
-
-async function parseWord(parsed: ParsedWords, word: string): Promise<ParsedWords> {
-  const { command, option, positionals, isAfterDashes } = parsed;
-  const next = { ...parsed, option: undefined };
-  if (option?.required) return next;
-  if (!isAfterDashes && word === '--') return { ...next, isAfterDashes: true };
-  if (!isAfterDashes && word.startsWith('-') && word !== '-') return { ...next, option: findOpenOption(word, command) };
-  // The value of a flag with an optional value.
-  if (option !== undefined) return next;
-  const subcommand = command.commands.find((each) => each.name() === word || each.aliases().includes(word));
-  if (subcommand === undefined) return { ...next, positionals: [...positionals, word] };
-  await declare(subcommand);
-  return { ...next, command: subcommand };
-}
-
-/** The flag in this word whose value is the next word. */
-function findOpenOption(word: string, command: Command): Option | undefined {
-  const takesValue = (option: Option | undefined) => option?.required === true || option?.optional === true;
-  if (word.startsWith('--')) {
-    const option = findOption(word, command);
-    return takesValue(option) ? option : undefined;
-  }
-  // Short flags in one word, such as -vp; the rest of the word is the value of the first that takes one.
-  for (let at = 1; at < word.length; at += 1) {
-    const option = findOption(`-${word.charAt(at)}`, command);
-    if (takesValue(option)) return at === word.length - 1 ? option : undefined;
-  }
-  return undefined;
-}
-
-export function findOption(flag: string, command: Command): Option | undefined {
-  return command.options.find(({ long, short }) => flag === long || flag === short);
-}
+import { commandPath, type NewProgram } from './command.ts';
+import { isItems, suggestPath } from './synonyms.ts';
+import { argumentsAt, findOption, parseWords } from './words.ts';
 
 /** Converts an error of commander to a failure with a hint. */
 export async function toUsageFailure(
@@ -140,14 +90,14 @@ function hintForLongFlag(name: string, at: number, line: TypedLine): string {
   if (meant !== undefined) return [meant, ...(field === undefined ? [] : [`otherwise ${field}`])].join('\n');
   const longs = command.options.flatMap(({ long = '', hidden }) => (hidden ? [] : long.slice(2)));
   const nearest = nearestName(name, longs);
-  return nearest === undefined ? (field ?? seeHelp(command)) : `Did you mean --${nearest}?`;
+  return nearest === undefined ? (field ?? seeHelp(command)) : `did you mean --${nearest}?`;
 }
 
 /** Suggests `get 5` for `get --id 5`. */
 function idHint(name: string, at: number, line: TypedLine): string | undefined {
   const { words, command } = line;
   if (!takesIds(command) || !/^(item-?)?ids?$/i.test(name)) return undefined;
-  if (hasFrom(words)) return findOption('--id-column', command) && 'Did you mean --id-column?';
+  if (hasFrom(words)) return findOption('--id-column', command) && 'did you mean --id-column?';
   const { before, value = '', after } = splitAt(at, words);
   if (!/^[^-,][^,]*$/s.test(value) || argumentsAt([...before, ...after], command).length > 0) return undefined;
   return useLine([...before, value, ...after], line);
@@ -162,7 +112,7 @@ function synonymHint(name: string, at: number, { words, command }: TypedLine): s
   const meant =
     synonym === 'from' && hasIds ? 'fields' : synonym === 'output' && hasFrom(words) ? 'input-format' : synonym;
   const option = meant === undefined ? undefined : findOption(`--${meant}`, command);
-  return option === undefined || option.hidden ? undefined : `Did you mean ${longOf(option.flags)}?`;
+  return option === undefined || option.hidden ? undefined : `did you mean ${longOf(option.flags)}?`;
 }
 
 function hasFrom(words: readonly string[]): boolean {
@@ -248,17 +198,6 @@ export function fieldAmongIds(words: readonly string[], command: Command, host: 
   return usage(`"${words[found]}" is not an id`, hint);
 }
 
-/** The places of the arguments of a command, before `--`: without flags, their values and the command's own names. */
-function argumentsAt(words: readonly string[], command: Command): readonly number[] {
-  const found: number[] = [];
-  for (let at = 0; at < words.length && words[at] !== '--'; at += 1) {
-    const word = words[at] ?? '';
-    if (word === '-' || !word.startsWith('-')) found.push(at);
-    else if (findOpenOption(word, command) !== undefined) at += 1;
-  }
-  return found.slice(commandPath(command).length - 1);
-}
-
 /** `Title=Milk`; not an id in base64, which may end with `=`. */
 function isField(word: string): boolean {
   return /^[^=]+=(?!=*$)/s.test(word);
@@ -330,8 +269,7 @@ function seeHelp(command: Command): string {
   return `see ${['listctl', pathOf(command)].join(' ').trim()} --help`;
 }
 
-/** `--site <id>`, of `-s, --site <id>` */
-/** Without an optional value: `--resume` for `--resume[=run]`. */
+/** `--site <id>` of `-s, --site <id>`; without an optional value: `--resume` of `--resume[=run]`. */
 function longOf(flags: string): string {
   return flags.slice(flags.indexOf('--')).replace(/\[=[^\]]*\]$/, '');
 }
@@ -339,28 +277,6 @@ function longOf(flags: string): string {
 function pathOf(command: Command): string {
   return commandPath(command).slice(1).join(' ');
 }
-
-/** Verbs of other programs, with the likeliest of listctl first. */
-const synonyms: Readonly<Record<string, readonly string[]>> = {
-  add: ['create', 'set'],
-  new: ['create', 'set'],
-  insert: ['create'],
-  import: ['create'],
-  upload: ['create'],
-  create: ['set'],
-  show: ['get', 'status'],
-  view: ['get', 'show'],
-  read: ['get'],
-  get: ['show'],
-  describe: ['get', 'show'],
-  set: ['update'],
-  patch: ['update'],
-  change: ['update'],
-  rm: ['delete', 'remove'],
-  del: ['delete', 'remove'],
-  delete: ['remove'],
-  remove: ['delete'],
-};
 
 /** Flags of other programs, in lower case without hyphens, with listctl's. */
 const flagSynonyms: Readonly<Record<string, string>> = {
@@ -393,33 +309,6 @@ const flagSynonyms: Readonly<Record<string, string>> = {
   cacert: 'ca-file',
 };
 
-const listVerbs: ReadonlySet<string> = new Set(['list', 'ls', 'query', 'find']);
-const isItems = (word: string | undefined) => word === 'item' || word === 'items';
-
-/**
- * The words that stand for those that commander did not understand, where they cannot mean anything else: `version`,
- * `items help`, `create --help`, `list`.
- */
-export async function equivalentWords(
-  words: readonly string[],
-  program: Command,
-  newProgram: NewProgram,
-): Promise<readonly string[] | undefined> {
-  const [at = 0, next = 0] = argumentsAt(words, program);
-  const [first = '', second] = [words[at], words[next]];
-  const before = words.slice(0, at);
-  const others = words.filter((_, place) => place > at && place !== next);
-  if (first === 'version') return ['--version'];
-  if (second === 'help') return [...before, 'help', first, ...others];
-  const isNounLast = next > 0 && isItems(second);
-  if (listVerbs.has(first) || (first === 'get' && isNounLast && others.length === 0))
-    return [...before, 'items', 'list'];
-  if (!words.includes('--help') && !words.includes('-h')) return undefined;
-  const { command: items } = await parseWords(['items'], newProgram(['--help']));
-  const verb = findSynonym(first, items);
-  return verb === undefined ? undefined : [...before, 'items', verb, ...(isNounLast ? others : words.slice(at + 1))];
-}
-
 /** Suggests the line with another command: of this group, of another one, or with a similar name. */
 async function hintForUnknownCommand(
   at: number,
@@ -427,39 +316,15 @@ async function hintForUnknownCommand(
   findCommand: (words: readonly string[]) => Promise<Command>,
 ): Promise<string> {
   const { words, command: group, host } = line;
-  const path = await suggestPath(words[at] ?? '', group);
+  const word = words[at] ?? '';
+  if (group.parent === null && /^(lists|sites?)$/.test(word)) {
+    return 'listctl works on the items of a list, which --site and --list select; see listctl items --help';
+  }
+  const path = await suggestPath(word, group);
   if (path === undefined) return seeHelp(group);
   const rest = words.slice(path[0] === 'items' && isItems(words[at + 1]) ? at + 2 : at + 1);
   const renamed = [...words.slice(0, at), ...path, ...rest];
   const command = await findCommand(renamed);
   const fixed = withFieldFlags({ words: renamed, command, host }) ?? renamed;
-  return `Did you mean: ${formatLine(fixed, line) ?? `listctl ${pathOf(command)}`}`;
-}
-
-async function suggestPath(word: string, group: Command): Promise<readonly string[] | undefined> {
-  const here = findSynonym(word, group);
-  if (here !== undefined) return [here];
-  if (group.parent === null) {
-    for (const other of group.commands) {
-      await declare(other);
-      const found = findSynonym(word, other);
-      if (found !== undefined) return [other.name(), found];
-    }
-  }
-  const nearest = nearestName(word, visibleNames(group));
-  return nearest === undefined ? undefined : [nearest];
-}
-
-function findSynonym(word: string, group: Command): string | undefined {
-  const verbs = Object.hasOwn(synonyms, word) ? (synonyms[word] ?? []) : [];
-  const names = visibleNames(group);
-  return [word, ...verbs].find((name) => names.includes(name));
-}
-
-/** The names of the commands of a group that help shows. */
-export function visibleNames(group: Command): readonly string[] {
-  return group
-    .createHelp()
-    .visibleCommands(group)
-    .map((command) => command.name());
+  return `did you mean: ${formatLine(fixed, line) ?? `listctl ${pathOf(command)}`}`;
 }

@@ -3,7 +3,7 @@ import { readdirSync, statSync } from 'node:fs';
 import type { Argument, Command, Option } from 'commander';
 import { addHelpNotes, type NewProgram, type SetUp } from '../cli/command.ts';
 import { type GlobalFlag, globalFlags, OptionalValueOption } from '../cli/flags.ts';
-import { findOption, type ParsedWords, parseWords } from '../cli/usage-errors.ts';
+import { findOption, type ParsedWords, parseWords } from '../cli/words.ts';
 import { Failure } from '../core/errors.ts';
 import { attempt } from '../core/files.ts';
 import type { Host } from '../core/host.ts';

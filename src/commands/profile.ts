@@ -48,9 +48,13 @@ const profilesView: View<ShownProfile> = {
 /** Draws profiles with the names of the flags, as for --unset. */
 async function drawProfiles(profiles: readonly ShownProfile[], screen: Screen, isTable: boolean): Promise<string> {
   const { drawRows } = await import('../output/table.ts');
+  const yesNo = (value: unknown) => (value === true ? 'yes' : 'no');
+  const switches = profileKeys.switches.filter((key) => profiles.some(({ values }) => Object.hasOwn(values, key)));
   const rows = profiles.map(({ name, isCurrent, values }) => {
-    const settings = Object.entries(values).map(([key, value]) => [flagFor(key).slice(2), value] as const);
-    return new Map<string, string | boolean>([['profile', name], ['default', isCurrent ? 'yes' : 'no'], ...settings]);
+    const texts = Object.entries(values).filter(([, value]) => typeof value === 'string');
+    const settings = [...texts, ...switches.map((key) => [key, yesNo(values[key])] as const)];
+    const named = settings.map(([key, value]) => [flagFor(key).slice(2), String(value)] as const);
+    return new Map([['profile', name], ['default', yesNo(isCurrent)], ...named]);
   });
   return drawRows(rows, screen, undefined, isTable);
 }

@@ -41,12 +41,13 @@ export function parseNumber(
   const digits = text.trim();
   if (numbers[decimal].test(digits)) return { value: parseJson(digits.replace(',', '.')) };
   const advice = [
+    ...(/^-?0[0-9]+$/.test(digits) ? ['remove leading zeros'] : []),
     ...(grouped.test(digits) ? ['remove thousands separators'] : []),
     ...(decimal === '.' && /^-?[0-9]{1,3}(?:[.' \u00a0\u202f]?[0-9]{3})*,[0-9]+$/.test(digits) ? [commaAdvice] : []),
   ];
   // Without another separator before it, the comma is one or the other.
   const conjunction = /[.' \u00a0\u202f][0-9]{3}.*,/.test(digits) ? ' and ' : ', or ';
-  const { problem } = invalidText(decimal === '.' ? 'a JSON number' : 'a number with a decimal comma', text);
+  const { problem } = invalidText(decimal === '.' ? 'a number' : 'a number with a decimal comma', text);
   return { problem: advice.length === 0 ? problem : `${problem} (${advice.join(conjunction)})` };
 }
 

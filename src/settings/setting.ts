@@ -167,7 +167,7 @@ export function parseOneOf<const T extends string>(
     const word = words.find((each) => each === text);
     if (word !== undefined) return word;
     const nearest = nearestName(text, words);
-    const guess = nearest === undefined ? undefined : `Did you mean ${nearest}?`;
+    const guess = nearest === undefined ? undefined : `did you mean ${nearest}?`;
     const hint = Object.hasOwn(hints, text) ? hints[text] : guess;
     throw new InvalidValue(`expected one of ${words.join(', ')}`, text, hint);
   };

@@ -274,12 +274,12 @@ describe('mistakes', () => {
       for (const typed of slips.filter((each) => (each.at(-1)?.length ?? 0) > 3)) {
         const { exitCode, stdout, stderr } = await run(typed);
         expect([typed, exitCode, stdout]).toEqual([typed, 2, '']);
-        if (!stderr.includes('Did you mean')) missed.push(typed.join(' '));
+        if (!stderr.includes('did you mean')) missed.push(typed.join(' '));
       }
     }
     for (const { name } of program.topics) {
       const { stderr } = await run(['help', slipped(name)]);
-      if (!stderr.includes(`Did you mean ${name}?`)) missed.push(`help ${name}`);
+      if (!stderr.includes(`did you mean ${name}?`)) missed.push(`help ${name}`);
     }
     expect(missed).toEqual([]);
   });

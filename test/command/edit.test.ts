@@ -305,6 +305,9 @@ describe('a text that is refused is opened again', () => {
     expect(exitCode).toBe(0);
     expect(seen[1]).toContain('\nTitle: Buy bread\nCount: 3\nNote: soon\n');
     expect(seen[1]).toContain('# Changed elsewhere, and kept: Count\n');
+    // Quitting would send it.
+    expect(seen[0]).toContain('# To cancel, empty the file or quit without changes.\n');
+    expect(seen[1]).toContain('# To cancel, empty the file.\n');
     expect(seen[1]).toContain('# Changed both by you and elsewhere: Title, elsewhere Buy beer\n');
     expect(stderr).toContain('Title: Buy beer → Buy bread');
     expect(service.requests[3]).toMatchObject({

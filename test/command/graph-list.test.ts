@@ -233,8 +233,8 @@ describe('conditions', () => {
   test.each([
     ['--where', 'Count=many', 'expected a number'],
     ['--where', 'Done=1', 'expected true or false'],
-    ['--where', 'Titel=x', 'did you mean Title?'],
-    ['--where', 'Due Date=x', 'did you mean Due_x0020_Date?'],
+    ['--where', 'Titel=x', 'did you mean "Title"?'],
+    ['--where', 'Due Date=x', 'did you mean "Due_x0020_Date"?'],
     ['--where', 'TitleLookupId=7', 'has no column'],
     ['--where', 'Due_x0020_Date=31.01.2026', 'is not a date (expected 2026-01-31'],
     ['--where', 'Due_x0020_Date=2026-13-45', 'is not a date'],
@@ -244,8 +244,8 @@ describe('conditions', () => {
     ['--where', 'Tags=a', 'cannot compare a column of several values'],
     ['--where', 'Shelf0=7', 'cannot compare a column of several values'],
     ['--where', 'Owner=', 'try --filter "fields/OwnerLookupId eq null"'],
-    ['--select', 'Title,Titel', 'did you mean Title?'],
-    ['--select', 'Due Date', 'did you mean Due_x0020_Date?'],
+    ['--select', 'Title,Titel', 'did you mean "Title"?'],
+    ['--select', 'Due Date', 'did you mean "Due_x0020_Date"?'],
     ['--select', 'Xyzzy', 'listctl columns list'],
   ])('%s %s is refused', async (flag, value, says) => {
     await using service = await scriptedService(columnsAnswer, noItems);
@@ -257,7 +257,7 @@ describe('conditions', () => {
   test.each([
     [['--where', 'Title'], 'expected COLUMN=VALUE'],
     [['--limit', '0'], 'invalid --limit'],
-    [['--filtr', 'x'], 'Did you mean --filter?'],
+    [['--filtr', 'x'], 'did you mean --filter?'],
     [['17'], 'takes no arguments'],
     [['-q', '['], 'invalid JMESPath'],
     [['-o', 'curl'], 'pass another --output'],

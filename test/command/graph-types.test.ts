@@ -115,11 +115,11 @@ test('several persons are read with the mail addresses of the users', async () =
 
 describe('a value that its column cannot have is named', () => {
   test.each<{ name: string; text: string; says: string; ofFlag?: string }>([
-    { name: 'Count', text: 'three', says: '"three" is not a JSON number' },
+    { name: 'Count', text: 'three', says: '"three" is not a number' },
     { name: 'Count', text: '1e400', says: 'is not a number' },
     {
-      ...{ name: 'Count', text: '1,5', says: '"1,5" is not a JSON number (pass --decimal , for a decimal comma)' },
-      ofFlag: '"1,5" is not a JSON number (write a decimal point)',
+      ...{ name: 'Count', text: '1,5', says: '"1,5" is not a number (pass --decimal , for a decimal comma)' },
+      ofFlag: '"1,5" is not a number (write a decimal point)',
     },
     { name: 'Done', text: 'yes', says: '"yes" is not true or false' },
     {
@@ -162,9 +162,9 @@ describe('a value that its column cannot have is named', () => {
     expect(exitCode).toBe(2);
     expect(stderr.split('\n').filter((line) => line.includes('books.csv: line'))).toEqual([
       expect.stringContaining('line 3, column 1: the required column "Title" has no value'),
-      expect.stringContaining('line 3, column 2: in "Count", "x" is not a JSON number'),
+      expect.stringContaining('line 3, column 2: in "Count", "x" is not a number'),
       expect.stringContaining('line 3, column 3: in "Done", "maybe" is not true or false'),
-      expect.stringContaining('line 5, column 2: in "Count", "y" is not a JSON number'),
+      expect.stringContaining('line 5, column 2: in "Count", "y" is not a number'),
     ]);
     expect(stderr).toContain('2 rows of 4 cannot be sent');
     expect(writes()).toEqual([]);

@@ -220,8 +220,8 @@ describe('help --json', () => {
   });
 
   test.each([
-    { words: 'itmes', says: "unknown command or topic 'itmes'", hint: 'Did you mean items?' },
-    { words: 'filds', says: "unknown command or topic 'filds'", hint: 'Did you mean fields?' },
+    { words: 'itmes', says: "unknown command or topic 'itmes'", hint: 'did you mean items?' },
+    { words: 'filds', says: "unknown command or topic 'filds'", hint: 'did you mean fields?' },
     { words: 'items get 17', says: "unknown command '17'", hint: 'see listctl --help' },
   ])('"$words" is an unknown command', async ({ words, says, hint }) => {
     const { exitCode, stdout, stderr } = await run(['help', ...words.split(' '), '--json']);

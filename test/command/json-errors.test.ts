@@ -100,7 +100,7 @@ describe('rows that cannot be sent', () => {
       {
         error: {
           ...{ ...said, row: 3, line: 4, column: 2, columnName: 'Count:number' },
-          reason: 'in "Count", "three" is not a JSON number',
+          reason: 'in "Count", "three" is not a number',
           message: expect.stringMatching(/a\.csv: line 4, column 2: in "Count"/),
         },
       },

@@ -148,6 +148,20 @@ describe('profile set', () => {
 describe('profile list, show, use, remove', () => {
   const kept = { current: 'prod', profiles: { prod: { baseUrl: url, site: 'home' }, dev: { baseUrl: 'local:' } } };
 
+  test('switches are yes or no in the table, for each profile if one has them', async () => {
+    const prod = { ...kept.profiles.prod, protected: true };
+    await using directory = await settingsDirectory({ ...kept, profiles: { ...kept.profiles, prod } });
+
+    const { stdout } = await run(['profile', 'list'], directory);
+
+    expect(stdout.split('\n')).toEqual([
+      expect.stringMatching(/^profile +default +base-url +site +protected$/),
+      expect.stringMatching(/^prod +yes .* home +yes$/),
+      expect.stringMatching(/^dev +no .* no$/),
+      '',
+    ]);
+  });
+
   test('list shows every one, as text off a terminal too', async () => {
     await using directory = await settingsDirectory(kept);
 

@@ -39,11 +39,27 @@ test.each([
   ['items help', 'items --help'],
   ['items help update', 'items update --help'],
   ['runs help', 'runs --help'],
+  ['-h items get', 'items get --help'],
+  ['items --help get', 'items get --help'],
+  ['-p x --help auth login', 'auth login --help'],
+  ['-h items', 'items --help'],
+  ['version --json', '--version -o json'],
 ])('%s prints what %s prints', async (words, same) => {
   const { exitCode, stdout, stderr } = await run(words.split(' '));
 
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   expect(stdout).toBe((await run(same.split(' '))).stdout);
+});
+
+test('--version is JSON if that was typed, and the number alone otherwise', async () => {
+  const [text, json, ofEnvironment] = await Promise.all([
+    run(['--version']),
+    run(['--version', '-o', 'json']),
+    run(['version'], { env: { LISTCTL_OUTPUT: 'json' } }),
+  ]);
+
+  expect(JSON.parse(json.stdout)).toEqual({ version: text.stdout.trim() });
+  expect(ofEnvironment.stdout).toBe(text.stdout);
 });
 
 test('each verb of items has its page without items', async () => {
@@ -137,12 +153,12 @@ test('a flag wins over the environment, and an empty variable counts as unset', 
 });
 
 test.each([
-  { words: 'itmes create', says: "unknown command 'itmes'", hint: 'Did you mean: listctl items create\n' },
-  { words: 'create -f a=b', says: "unknown command 'create'", hint: 'Did you mean: listctl items create -f a=b\n' },
-  { words: 'rm 17', says: "unknown command 'rm'", hint: 'Did you mean: listctl items delete 17\n' },
-  { words: 'login', says: "unknown command 'login'", hint: 'Did you mean: listctl auth login\n' },
-  { words: 'items set 17', says: "unknown command 'set'", hint: 'Did you mean: listctl items update 17\n' },
-  { words: 'profile add x', says: "unknown command 'add'", hint: 'Did you mean: listctl profile set x\n' },
+  { words: 'itmes create', says: "unknown command 'itmes'", hint: 'did you mean: listctl items create\n' },
+  { words: 'create -f a=b', says: "unknown command 'create'", hint: 'did you mean: listctl items create -f a=b\n' },
+  { words: 'rm 17', says: "unknown command 'rm'", hint: 'did you mean: listctl items delete 17\n' },
+  { words: 'login', says: "unknown command 'login'", hint: 'did you mean: listctl auth login\n' },
+  { words: 'items set 17', says: "unknown command 'set'", hint: 'did you mean: listctl items update 17\n' },
+  { words: 'profile add x', says: "unknown command 'add'", hint: 'did you mean: listctl profile set x\n' },
   { words: 'constructor', says: "unknown command 'constructor'", hint: 'listctl --help' },
   { words: 'items create Title=x', says: 'takes no arguments', hint: 'use: listctl items create -f Title=x\n' },
   { words: 'items create a.csv', says: 'takes no arguments', hint: 'use: listctl items create --from a.csv\n' },
@@ -174,7 +190,7 @@ test.each([
   { words: 'get items', says: 'cannot list items', hint: 'listctl items get' },
   { words: 'apply s.yaml --detailed-exitcode', says: '--detailed-exitcode requires --dry-run or --out', hint: '' },
   { words: 'help nope', says: "unknown command or topic 'nope'", hint: '--help' },
-  { words: 'help exit-code', says: "unknown command or topic 'exit-code'", hint: 'Did you mean exit-codes?' },
+  { words: 'help exit-code', says: "unknown command or topic 'exit-code'", hint: 'did you mean exit-codes?' },
   { words: 'items get 17 --token=verysecret', says: 'unknown option --token', hint: 'LISTCTL_TOKEN' },
   { words: 'items get', says: "missing required argument 'id'", hint: '--help' },
   {
@@ -186,7 +202,7 @@ test.each([
   { words: 'api GET a b', says: 'listctl api takes 2 arguments', hint: 'quote' },
   { words: 'completion', says: "missing required argument 'shell'", hint: 'listctl completion --help' },
   { words: 'items get 17 -s', says: '--site requires a value', hint: 'use: --site <id>\n' },
-  { words: 'items create --from a.csv --rows itmes', says: 'invalid --rows "itmes"', hint: 'Did you mean items?' },
+  { words: 'items create --from a.csv --rows itmes', says: 'invalid --rows "itmes"', hint: 'did you mean items?' },
   { words: 'items get -x', says: 'unknown option -x', hint: 'the short flags are -V, -h, -l, -o, -p, -q, -s, -v' },
   { words: 'items get -xyz', says: 'unknown option -xyz', hint: 'use: listctl items get -- -xyz\n' },
   { words: 'doctor -x', says: 'unknown option -x', hint: 'listctl doctor --help' },
@@ -197,13 +213,13 @@ test.each([
     hint: '--from tasks.csv --input',
   },
   { words: 'items delete --resume=verysecret', says: '--resume requires --from', hint: 'items delete --from' },
-  { words: 'items update 17 --input-fromat csv', says: 'option --input-fromat', hint: 'Did you mean --input-format?' },
+  { words: 'items update 17 --input-fromat csv', says: 'option --input-fromat', hint: 'did you mean --input-format?' },
   { words: 'items get --id 5', says: 'unknown option --id', hint: 'use: listctl items get 5\n' },
   { words: 'items delete --item-id=5 -y', says: 'unknown option --item-id', hint: 'use: listctl items delete 5 -y\n' },
   { words: 'items get --id -5', says: 'unknown option --id', hint: 'see listctl items get --help\n' },
   { words: 'items edit 1 --id 2', says: 'unknown option --id', hint: 'see listctl items edit --help\n' },
-  { words: 'items get --from a.csv --id Nr', says: 'unknown option --id', hint: 'Did you mean --id-column?\n' },
-  { words: 'items get --from a.csv --format csv', says: '--format', hint: 'Did you mean --input-format <format>?\n' },
+  { words: 'items get --from a.csv --id Nr', says: 'unknown option --id', hint: 'did you mean --id-column?\n' },
+  { words: 'items get --from a.csv --format csv', says: '--format', hint: 'did you mean --input-format <format>?\n' },
   {
     words: 'items update 5 --id 7 -f a=b',
     says: 'unknown option --id',
@@ -219,16 +235,16 @@ test.each([
     says: 'unknown option --set',
     hint: '\n  set a field with -f; use: listctl items update 5 -f Title=x\n',
   },
-  { words: 'items update 5 --file a.json', says: 'option --file', hint: 'Did you mean --fields <file>?\n  otherwise' },
-  { words: 'state import m.yaml --file a.csv', says: 'option --file', hint: 'Did you mean --from <file>?\n' },
-  { words: 'items delete 5 --listTitle x', says: 'unknown option --listTitle', hint: 'Did you mean --list <id>?\n' },
-  { words: 'items delete 5 --force', says: 'unknown option --force', hint: 'Did you mean --yes?\n' },
-  { words: 'apply s.yaml --auto-approve', says: 'unknown option --auto-approve', hint: 'Did you mean --yes?\n' },
+  { words: 'items update 5 --file a.json', says: 'option --file', hint: 'did you mean --fields <file>?\n  otherwise' },
+  { words: 'state import m.yaml --file a.csv', says: 'option --file', hint: 'did you mean --from <file>?\n' },
+  { words: 'items delete 5 --listTitle x', says: 'unknown option --listTitle', hint: 'did you mean --list <id>?\n' },
+  { words: 'items delete 5 --force', says: 'unknown option --force', hint: 'did you mean --yes?\n' },
+  { words: 'apply s.yaml --auto-approve', says: 'unknown option --auto-approve', hint: 'did you mean --yes?\n' },
   { words: 'items get 5 --constructor', says: 'unknown option --constructor', hint: 'see listctl items get --help\n' },
   {
     words: 'items create --file a.csv',
     says: 'unknown option --file',
-    hint: 'Did you mean --from <file>?\n  otherwise set a field with -f; use: listctl items create -f file=a.csv\n',
+    hint: 'did you mean --from <file>?\n  otherwise set a field with -f; use: listctl items create -f file=a.csv\n',
   },
   { words: 'runs undo last --from x', says: 'unknown option --from', hint: 'listctl runs undo --help' },
   { words: '--local --concurrency=4 items create', says: '--concurrency requires --from', hint: 'create --from' },
@@ -252,6 +268,11 @@ test.each([
   { words: 'items -f a=verysecret create', says: '--field must come after', hint: 'items create --field <key=value>' },
   { words: 'items get 17 --timeout soon', says: 'invalid --timeout', hint: '' },
   { words: 'items get 17 --timeout 0', says: 'invalid --timeout', hint: '' },
+  { words: 'whoami', says: "unknown command 'whoami'", hint: 'did you mean: listctl auth status\n' },
+  { words: 'config set x', says: "unknown command 'config'", hint: 'did you mean: listctl profile set x\n' },
+  { words: 'profile switch x', says: "unknown command 'switch'", hint: 'did you mean: listctl profile use x\n' },
+  { words: 'items put 5 -f a=b', says: "unknown command 'put'", hint: 'mean: listctl items update 5 -f a=b\n' },
+  { words: 'lists', says: "unknown command 'lists'", hint: 'which --site and --list select' },
   { words: 'items list', says: 'cannot list items', hint: 'listctl items get' },
   { words: 'items ls -v', says: 'cannot list items', hint: 'listctl items get' },
   { words: 'columns list', says: 'cannot list columns', hint: '--service graph' },
@@ -345,8 +366,8 @@ test.each([
 test.each([
   ['xml', ''],
   ['wide', 'pass --wide'],
-  ['text', 'Did you mean pretty?'],
-  ['jsn', 'Did you mean json?'],
+  ['text', 'did you mean pretty?'],
+  ['jsn', 'did you mean json?'],
 ])('the format %s is wrong usage', async (format, hint) => {
   const { exitCode, stdout, stderr } = await run(['items', 'get', '17', '-o', format]);
 

@@ -1,7 +1,7 @@
 /** The columns of a list (learn.microsoft.com, resource type columnDefinition). */
 import type { ListRef } from '../../core/item.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts';
-import { nearestName } from '../../core/text.ts';
+import { nearestName, quoted } from '../../core/text.ts';
 import type { Client } from '../client.ts';
 import { listName } from '../failures.ts';
 import { listPath } from './items.ts';
@@ -148,7 +148,7 @@ export function columnHint(typed: string, columns: readonly Column[]): string {
   const meant = displayed ?? nearestName(typed, names);
   return meant === undefined || meant === typed
     ? 'list the columns with: listctl columns list'
-    : `did you mean ${meant}?`;
+    : `did you mean ${quoted(meant)}?`;
 }
 
 /** Its values are ids of items or persons. */

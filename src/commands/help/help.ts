@@ -10,7 +10,8 @@ import {
   type SetUp,
 } from '../../cli/command.ts';
 import { flagTexts, globalFlags } from '../../cli/flags.ts';
-import { equivalentWords, parseWords, visibleNames } from '../../cli/usage-errors.ts';
+import { equivalentWords, visibleNames } from '../../cli/synonyms.ts';
+import { parseWords } from '../../cli/words.ts';
 import { Failure } from '../../core/errors.ts';
 import { nearestName } from '../../core/text.ts';
 import { findValue } from '../../settings/setting.ts';
@@ -114,7 +115,7 @@ function unknownWord(word = '', commands: readonly string[], mayBeTopic: boolean
   const names = mayBeTopic ? [...commands, ...topics.map(({ name }) => name)] : commands;
   const meant = nearestName(word, names);
   return new Failure('usage', `unknown command${mayBeTopic ? ' or topic' : ''} '${word.slice(0, 100)}'`, {
-    hint: meant === undefined ? 'see listctl --help' : `Did you mean ${meant}?`,
+    hint: meant === undefined ? 'see listctl --help' : `did you mean ${meant}?`,
   });
 }
 

@@ -263,7 +263,6 @@ function instructions(refs: readonly ItemRef[], left: readonly string[], session
     `The fields of ${what} of list "${list}" of site "${site}" at ${session.settings.address()}, as YAML.`,
     'Save and quit the editor to review the changes before they are sent. Removing a field clears it.',
     ...(refs.length > 1 ? ['Removing an item leaves it as it is.'] : []),
-    'To cancel, empty the file or quit without changes.',
     ...(left.length > 0
       ? [`Not shown, since Microsoft Graph cannot write them: ${listNames(left, limits.fields)}`]
       : []),

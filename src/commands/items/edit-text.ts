@@ -37,7 +37,7 @@ export interface EditedText {
 
 export interface TextEdit {
   readonly draft: Draft;
-  /** Comments that are always above the text. */
+  /** Comments that are always above the text, before the one about cancelling. */
   readonly instructions: readonly string[];
   readonly body: string;
   /** Returns nothing once the edit is done, else what to ask for again; the text is kept if it throws. */
@@ -56,7 +56,10 @@ export async function editText(edit: TextEdit, session: Session): Promise<void> 
   let isReopened = false;
   try {
     while (opening !== undefined) {
-      written = withComments([...opening.notes, ...instructions], opening.body);
+      // Of a text that could be sent as it is, quitting is no sign.
+      const mayQuit = !isReopened || opening.failure !== undefined;
+      const toCancel = `To cancel, empty the file${mayQuit ? ' or quit without changes' : ''}.`;
+      written = withComments([...opening.notes, ...instructions, toCancel], opening.body);
       draft.write(written);
       opening = await openOnce(opening, written, edit, session);
       isReopened = true;
@@ -90,7 +93,7 @@ async function openOnce(
   const failure = unreadableText(line === undefined ? problem : `line ${line}: ${problem}`);
   await confirmReopening(failure, session);
   // The note about the error changes the number of its line.
-  const linesAbove = withComments(['', ...instructions], '').split('\n').length - 1;
+  const linesAbove = withComments(['', ...instructions, ''], '').split('\n').length - 1;
   const place = line === undefined ? '' : `line ${line - lineCount + linesAbove}: `;
   return { body, notes: [notSent(`${place}${problem}`)], failure };
 }

@@ -28,17 +28,16 @@ describe('the type of a cell', () => {
       new NumberToken('1.10'),
       new NumberToken('1e400'),
     ]);
-    expect(await cells('number', '007', '+1', '0x10', 'NaN', ' ', '1.5,2')).toEqual(
-      ['007', '+1', '0x10', 'NaN', ' ', '1.5,2'].map(
-        (text, at) => `${at + 2}:1 in "A", "${text}" is not a JSON number`,
-      ),
+    expect(await cells('number', '+1', '0x10', 'NaN', ' ', '1.5,2')).toEqual(
+      ['+1', '0x10', 'NaN', ' ', '1.5,2'].map((text, at) => `${at + 2}:1 in "A", "${text}" is not a number`),
     );
     const [separators, comma] = ['remove thousands separators', 'pass --decimal , for a decimal comma'];
+    expect(await cells('number', '007')).toEqual(['2:1 in "A", "007" is not a number (remove leading zeros)']);
     expect(await cells('number', '10,5', '1,234', '1 000', '1.234,5')).toEqual([
-      `2:1 in "A", "10,5" is not a JSON number (${comma})`,
-      `3:1 in "A", "1,234" is not a JSON number (${separators}, or ${comma})`,
-      `4:1 in "A", "1 000" is not a JSON number (${separators})`,
-      `5:1 in "A", "1.234,5" is not a JSON number (${separators} and ${comma})`,
+      `2:1 in "A", "10,5" is not a number (${comma})`,
+      `3:1 in "A", "1,234" is not a number (${separators}, or ${comma})`,
+      `4:1 in "A", "1 000" is not a number (${separators})`,
+      `5:1 in "A", "1.234,5" is not a number (${separators} and ${comma})`,
     ]);
   });
 
@@ -111,7 +110,7 @@ describe('the type of a cell', () => {
   test('a long text in a message is cut', async () => {
     const [said] = await cells('number', 'x'.repeat(5000));
 
-    expect(said).toBe(`2:1 in "A", "${'x'.repeat(100)}…" is not a JSON number`);
+    expect(said).toBe(`2:1 in "A", "${'x'.repeat(100)}…" is not a number`);
   });
 
   test('by --type, the header, and * for the others, in this order; the text behind another colon is name', async () => {
@@ -308,7 +307,7 @@ test('each invalid row is named with line, column and the name of that', async (
   const failures = check.bad.map((row) => badRowFailure(row, file));
 
   expect(failures).toHaveLength(22);
-  const reason = 'in "A", "x" is not a JSON number';
+  const reason = 'in "A", "x" is not a number';
   expect(failures[0]).toMatchObject({
     message: `line 2, column 1: ${reason}`,
     details: { outcome: 'not-sent', about: { row: 1, line: 2, column: 1, columnName: 'A:number', reason } },
