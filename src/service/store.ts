@@ -278,7 +278,7 @@ function loadLmdb(): typeof import('lmdb') {
       isMissing
         ? 'the built-in service needs the package lmdb, which is not installed'
         : `the built-in service needs the package lmdb, which cannot be loaded: ${message.split('\n', 1)[0]}`,
-      { hint: 'run npm install -g lmdb, or reinstall listctl without --omit=optional', cause: error },
+      { hint: 'install lmdb beside listctl: npm install lmdb, with --global if listctl is', cause: error },
     );
   }
 }

@@ -152,7 +152,7 @@ describe('on the wire', () => {
   test('an unknown name in --select is refused before the mark moves', async () => {
     const answers = (address: string) => [columns, columns, end(address, [item('1', 'a')])];
     const { runs, paths } = await onWire('--select Titel', answers);
-    expect(runs).toMatchObject([{ exitCode: 2, stderr: expect.stringContaining('did you mean Title?') }]);
+    expect(runs).toMatchObject([{ exitCode: 2, stderr: expect.stringContaining('did you mean "Title"?') }]);
     expect({ paths, marks: marks() }).toEqual({ paths: [], marks: [] });
   });
 

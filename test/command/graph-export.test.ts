@@ -114,7 +114,7 @@ test('a list without columns, of a service without a schema, has any fields', as
 
 describe('is refused', () => {
   test.each([
-    { words: '--all --key Titel', says: 'did you mean Title?' },
+    { words: '--all --key Titel', says: 'did you mean "Title"?' },
     { words: '--all --key Owner', says: 'that can be a key' },
     { words: '--all --key Link', says: 'that can be a key' },
     { words: '--all manifest.yaml', says: '--all cannot be used with a manifest' },

@@ -173,7 +173,7 @@ describe('nothing is sent', () => {
   test.each([
     ['--key-field Nowhere', 'no column has this internal name'],
     ['--key-field Display --names display', 'which --names does not change'],
-    ['--key-field unique', 'did you mean Unique?'],
+    ['--key-field unique', 'did you mean "Unique"?'],
     ['--key-field Count', 'its type is number, not text'],
     ['--key-field Fixed', 'it is read-only'],
     ['--key-field ContentType', 'it is read-only'],

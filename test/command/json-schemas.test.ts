@@ -3,7 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020, type AnySchemaObject } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
-import type { Run } from '../support/test-host.ts';
+import { environmentFor, scriptedService } from '../support/scripted-service.ts';
+import { serving } from '../support/serving.ts';
+import { type Run, run } from '../support/test-host.ts';
 import { jsonLines, type ManyWorld, manyWorld } from './bulk/bulk-world.ts';
 import { listService } from './bulk/list-service.ts';
 
@@ -31,7 +33,7 @@ function check(name: string, value: unknown): void {
 }
 
 /** Checks both streams of a run; `name` is the schema of each value on stdout. */
-function checkRun(name: string | undefined, { stdout, stderr }: Run, isSome = true): void {
+function checkRun(name: string | undefined, { stdout, stderr }: Pick<Run, 'stdout' | 'stderr'>, isSome = true): void {
   const told = jsonLines(stderr);
   expect(stderr).toBe(told.map((line) => `${JSON.stringify(line)}\n`).join(''));
   for (const line of told) {
@@ -81,6 +83,8 @@ test.each<readonly [schema: string | undefined, words: readonly string[]]>([
   ['finding', ['doctor']],
   ['auth', ['auth', 'status']],
   ['profile', ['profile', 'list']],
+  ['token', ['auth', 'token']],
+  ['version', ['version']],
 ])('%s: %j', async (schema, words) => {
   await withWorld(async (world) => {
     const env = { LISTCTL_CONFIG_DIR: join(world.path, 'config') };
@@ -145,6 +149,17 @@ test('apply: plans, states, steps', async () => {
     world.file('manifest.csv', 'Title\na\na\n\n');
     checkRun(undefined, await apply('--yes'));
   });
+});
+
+test('columns, the tree of commands, and what serve prints first', async () => {
+  const facets = { text: {}, required: true, enforceUniqueValues: true };
+  const column = { name: 'Title', displayName: 'Title', ...facets };
+  await using service = await scriptedService({ status: 200, body: { value: [column] } });
+  const env = { ...environmentFor(service), LISTCTL_SERVICE: 'graph' };
+  checkRun('column', await run(['columns', 'list', ...json], { env }));
+  check('command', JSON.parse((await run(['help', '--json'])).stdout));
+  await using server = await serving(['-o', 'json']);
+  checkRun('server', server.host.printed);
 });
 
 test('every schema is checked against something', () => {

@@ -179,7 +179,10 @@ const exitCodeTexts: Readonly<Record<keyof typeof exitCodes, readonly [meaning: 
   unreachable: ['unreachable, or no complete response to a read; nothing was changed', 'check the network'],
   'in-doubt': ['in doubt: a write may or may not have taken effect', 'check the item before running again'],
   incomplete: ['some items or rows failed', 'check the errors or the rejects file'],
-  'local-file': ['a local file or stream is unreadable, full or damaged', 'fix the file or free some space'],
+  'local-file': [
+    'a local file or stream is unreadable, full or damaged (missing: 2)',
+    'fix the file or free some space',
+  ],
   locked: ['locked by another process', 'wait'],
   changes: ['apply --dry-run --detailed-exitcode: there are changes', 'run apply'],
   bug: ['bug in listctl', 'report it'],

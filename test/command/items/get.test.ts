@@ -36,7 +36,11 @@ test.each([
   },
   { more: ['-q', 'fields.Title'], says: '' },
   { more: ['18', '-q', 'fields.Nope', '-o', 'none'], says: '' },
-  { more: ['--columns', 'id,Titel'], says: 'note: no result has the column "Titel"; did you mean Title?\n', piped: '' },
+  {
+    more: ['--columns', 'id,Titel'],
+    says: 'note: no result has the column "Titel"; did you mean "Title"?\n',
+    piped: '',
+  },
   { more: ['--columns', 'id,Price', '-o', 'csv'], says: 'note: no result has the column "Price"\n', piped: '' },
   { more: ['--columns', 'Title,id'], says: '' },
 ])('$more tells a terminal: $says', async ({ more, says, piped = says }) => {
