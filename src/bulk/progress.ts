@@ -84,21 +84,39 @@ type Progress = Pick<ProgressDisplay, 'clear' | 'end'>;
 
 const lineMs = 10_000;
 
-/** The time of which the rate is shown, and the shortest time that gives one, in milliseconds. */
-const rateMs = { window: 5000, least: 1000 } as const;
+/** In milliseconds: the time of which the rate is shown, the shortest that gives one, and that of the time left. */
+const rateMs = { window: 5000, least: 1000, lasting: 60_000 } as const;
+
+/** After a longer time without a sample, listctl was stopped or the machine slept. */
+const sleptMs = 15_000;
+
+interface Rates {
+  /** Rows per second of the last seconds, without the time in which nothing was sent. */
+  readonly recent: number;
+  /** Of the last minute, with the time for which the service asked to wait: it will ask again. */
+  readonly lasting: number;
+}
 
 /**
- * Measures the rate of the last seconds, without the time in which nothing was sent: from the number of rows done so far,
- * and how long the run was paused so far. Returns rows per second; undefined if it is too early to tell.
+ * Measures rates from the number of rows done so far, and how long the run was throttled and in outages so far. The
+ * function that it returns gives undefined if it is too early to tell.
  */
-function createRateMeter(): (count: number, pausedMs: number, nowMs: number) => number | undefined {
-  const samples: { readonly atMs: number; readonly sendingMs: number; readonly count: number }[] = [];
-  return (count, pausedMs, nowMs) => {
-    samples.push({ atMs: nowMs, sendingMs: nowMs - pausedMs, count });
-    while ((samples[1]?.atMs ?? Number.POSITIVE_INFINITY) <= nowMs - rateMs.window) samples.shift();
-    const [first] = samples;
-    const sendingMs = nowMs - pausedMs - (first?.sendingMs ?? 0);
-    return sendingMs < rateMs.least ? undefined : ((count - (first?.count ?? 0)) * 1000) / sendingMs;
+function createRateMeter() {
+  let samples: { readonly count: number; readonly atMs: number; readonly openMs: number; readonly sendMs: number }[] =
+    [];
+  return (count: number, pace: Pick<Pace, 'pausedMs' | 'outageMs'>, nowMs: number): Rates | undefined => {
+    if (nowMs - (samples.at(-1)?.atMs ?? nowMs) > sleptMs) samples = [];
+    // Without outages; without pauses as well.
+    const now = { count, atMs: nowMs, openMs: nowMs - pace.outageMs(nowMs), sendMs: nowMs - pace.pausedMs(nowMs) };
+    samples.push(now);
+    while ((samples[1]?.atMs ?? Number.POSITIVE_INFINITY) <= nowMs - rateMs.lasting) samples.shift();
+    const [oldest = now] = samples;
+    const since = samples.findLast(({ atMs }) => atMs <= nowMs - rateMs.window) ?? oldest;
+    const sendingMs = now.sendMs - since.sendMs;
+    if (sendingMs < rateMs.least) return undefined;
+    const recent = ((count - since.count) * 1000) / sendingMs;
+    const wasThrottled = now.openMs - oldest.openMs > now.sendMs - oldest.sendMs;
+    return { recent, lasting: wasThrottled ? ((count - oldest.count) * 1000) / (now.openMs - oldest.openMs) : recent };
   };
 }
 
@@ -106,12 +124,14 @@ function createRateMeter(): (count: number, pausedMs: number, nowMs: number) => 
  * Starts to show the progress of a run.
  *
  * @param watched.toDo the rows of this session
+ * @param watched.before the rows that were done before it (default 0)
  */
 export function openProgress(
   watched: {
     readonly running: Pick<Run<never, never>, 'inFlight' | 'isStopping' | 'settled'>;
     readonly pace: Pace;
     readonly toDo: number;
+    readonly before?: number;
   },
   session: Session,
 ): Progress {
@@ -130,16 +150,17 @@ export function openProgress(
 const nothingShown: Progress = { clear: () => {}, end: () => {} };
 
 function shownOf(
-  { running, pace, toDo }: Parameters<typeof openProgress>[0],
+  { running, pace, toDo, before = 0 }: Parameters<typeof openProgress>[0],
   measure: ReturnType<typeof createRateMeter>,
   nowMs: number,
 ): RunProgressShown {
   const { settled, failed, inDoubt } = running.settled;
-  const recent = measure(settled, pace.pausedMs(nowMs), nowMs);
+  const rates = measure(settled, pace, nowMs);
   const reason = running.isStopping ? stoppingText(running.inFlight) : reasonOf(pace, nowMs);
-  const ratePerSecond = reason === undefined ? recent : undefined;
-  const leftMs = ratePerSecond === undefined ? undefined : ((toDo - settled) / ratePerSecond) * 1000;
-  return { ...{ rows: toDo, settled, failed, inDoubt }, ratePerSecond, leftMs, reason };
+  const { recent, lasting } = (reason === undefined ? rates : undefined) ?? {};
+  const leftMs = lasting === undefined ? undefined : ((toDo - settled) / lasting) * 1000;
+  const counts = { rows: before + toDo, settled: before + settled, failed, inDoubt };
+  return { ...counts, ratePerSecond: recent, leftMs, reason };
 }
 
 function stoppingText(inFlight: number): string {

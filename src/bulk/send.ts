@@ -125,6 +125,7 @@ async function run<R extends PlannedRow>(plan: RunPlan<R>, report: RowReport<R>,
     const client = await session.service.client('many', { signal: stops.abort, stopGraceMs: 0 });
     recorded = plan.openRecord();
     const toDo = plan.counts.left + plan.counts.failed + plan.counts.invalid + plan.counts.inDoubt;
+    const before = plan.counts.done + plan.counts.skipped;
     const left = () => plan.counts.left;
     const pace = new Pace({ limitMax, ratePerSecond, maxWaitMs, left, ...startOf(session) }, () => host.random());
     const running = new Run({
@@ -144,7 +145,7 @@ async function run<R extends PlannedRow>(plan: RunPlan<R>, report: RowReport<R>,
       },
       reportLeft: plan.rejects !== undefined,
     });
-    const progress = openProgress({ running, pace, toDo }, session);
+    const progress = openProgress({ running, pace, toDo, before }, session);
     report.attach(progress, recorded);
     try {
       const end = await running.ended;

@@ -96,7 +96,11 @@ describe('runs list', () => {
   test('a run is running while its lock is held: of the runs of one input only the last', async ({ world }) => {
     const end = [[intent(1, title), done(1, '1')], [ended({ done: 1 })]];
     await world.journal({ rows: 1, groups: end });
-    await world.journal({ header: { run: other.run }, rows: 2, groups: [[intent(1, title), done(1, '1')]] });
+    await world.journal({
+      header: { run: other.run },
+      rows: 2,
+      groups: [[intent(1, title), done(1, '1'), intent(2, title)]],
+    });
     await world.journal({ header: { ...other, run: '20261122-000000-bbbb' }, rows: 1, groups: end });
     const lock = await takeLock(runLock(world.runs, 'ab'.repeat(32)), { waitMs: 0 }, testHost());
 
@@ -104,13 +108,16 @@ describe('runs list', () => {
     const held = await world.run(words);
     const shown = await world.run(['runs', 'show', other.run, '-q', 'status']);
     const before = await world.run(['runs', 'show', givenRun, '-q', 'status']);
+    const counted = await world.run(['runs', 'show', other.run, '-q', '[inDoubt,left]', '--json']);
     lock.release();
     const after = await world.run(words);
 
     const line = (status: string) => `20261122-000000-bbbb,done\n${other.run},${status}\n${givenRun},done\n`;
     expect(held.stdout).toBe(line('running'));
     expect([shown.stdout, before.stdout]).toEqual(['running\n', 'done\n']);
-    expect(after.stdout).toBe(line('incomplete'));
+    // What is in flight is not in doubt.
+    expect(JSON.parse(counted.stdout)).toEqual([0, 1]);
+    expect(after.stdout).toBe(line('in-doubt'));
   });
 });
 

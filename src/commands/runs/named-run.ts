@@ -128,7 +128,10 @@ export function toRunSummary(
 ): RunShown {
   const { run, header, counts, isRunning = false, undone } = known;
   const status = counts !== undefined && isUndone(counts, undone) ? 'undone' : runStatus(counts);
-  return { run, status: isRunning ? 'running' : status, header, counts, undone };
+  if (!isRunning) return { run, status, header, counts, undone };
+  // A journal does not tell a request in flight from a lost one.
+  const pending = counts && { ...counts, inDoubt: 0, left: counts.left + counts.inDoubt };
+  return { run, status: 'running', header, counts: pending, undone };
 }
 
 /** Counts the rows of a run that its undo took back; undefined for none. */

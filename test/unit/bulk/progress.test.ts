@@ -12,7 +12,7 @@ import type { Row } from '../../../src/rows/types.ts';
 import { testHost } from '../../support/test-host.ts';
 
 /** A run of 1,000 rows over a log, with a clock that is moved by hand; `line` gives the next line, 10 s later. */
-function watched(pace: Pace) {
+function watched(pace: Pace, before?: number) {
   let nowMs = 0;
   let tick = () => {};
   const lines: string[] = [];
@@ -29,7 +29,7 @@ function watched(pace: Pace) {
     host: { clock, stderr: { isTTY: false }, env: {} },
     messages: { isQuiet: false, isJsonWanted: false, say },
   } as unknown as Session;
-  openProgress({ running, pace, toDo: 1000 }, session);
+  openProgress({ running, pace, toDo: 1000, ...(before === undefined ? {} : { before }) }, session);
   return {
     running,
     line: (done: number, toMs: number) => {
@@ -58,6 +58,28 @@ test('a pause for a budget that is used up is shown', () => {
   pace.started(1000);
 
   expect(line(1, 11_000)).toBe('  1 of 1,000 rows, throttled, retrying in 50.0 s');
+});
+
+test('the time left counts the time that the service asks to wait, but not an outage or a sleep', () => {
+  const pace = newPace();
+  const { line } = watched(pace);
+  const throttle = (nowMs: number) => {
+    for (const stamp of Array.from({ length: 8 }, () => pace.started(nowMs)))
+      pace.ended(stamp, 'throttled', nowMs, 6000);
+  };
+  throttle(1000);
+  expect(line(100, 10_000)).toBe('  100 of 1,000 rows, 25 rows/s, about 1 min 30 s left');
+  throttle(11_000);
+  expect(line(100, 20_000)).toContain('about 1 min 20 s left');
+  // Ctrl-Z for an hour.
+  expect(line(0, 3_620_000)).toBe('  200 of 1,000 rows');
+  expect(line(100, 3_630_000)).toBe('  300 of 1,000 rows, 10 rows/s, about 1 min 10 s left');
+});
+
+test('rows that earlier sessions have done count', () => {
+  const { line } = watched(newPace(), 200);
+
+  expect(line(100, 10_000)).toBe('  300 of 1,200 rows, 10 rows/s, about 1 min 30 s left');
 });
 
 test('an outage shows the time of the next try, and neither it nor a pause counts in a rate', () => {
