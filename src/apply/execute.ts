@@ -115,7 +115,7 @@ export async function executePlan(work: ExecuteOptions, session: Session): Promi
   const { graph, manifest } = work.opened;
   // With Microsoft Graph, the key of the manifest can find a create of unknown outcome.
   const keyField = graph?.keyField(manifest.key);
-  const items = keyField && (await import('../api/graph/key-field.ts')).keyedOperations(keyField);
+  const items = keyField && (await import('../services/graph/key-field.ts')).keyedOperations(keyField);
   try {
     await sendRows(rowsPlan(work, { openRecord, items }, session), session);
   } finally {

@@ -1,9 +1,5 @@
 /** Apply with Microsoft Graph: values by the types of columns, and items by pages of the list. */
-import { type Column, columnOfField, isReference, lookupsMax, readColumns } from '../api/graph/columns.ts';
-import { type KeyField, keyFieldOf } from '../api/graph/key-field.ts';
-import { itemPages } from '../api/graph/pages.ts';
-import { annotated, namedForm, sameValue } from '../api/graph/read-form.ts';
-import type { FormOptions, ListForm } from '../api/graph/write-form.ts';
+
 import { tooLarge } from '../api/transport.ts';
 import type { RunLimits } from '../bulk/flags.ts';
 import { whileShown } from '../bulk/progress.ts';
@@ -15,6 +11,11 @@ import { type JsonValue, NumberToken, objectFrom } from '../core/json.ts';
 import { countOf, listNames, quoted } from '../core/text.ts';
 import { jsonText } from '../output/layout.ts';
 import { missingText, type ListForm as RowsForm } from '../rows/types.ts';
+import { type Column, columnOfField, isReference, lookupsMax, readColumns } from '../services/graph/columns.ts';
+import { type KeyField, keyFieldOf } from '../services/graph/key-field.ts';
+import { itemPages } from '../services/graph/pages.ts';
+import { annotated, namedForm, sameValue } from '../services/graph/read-form.ts';
+import type { FormOptions, ListForm } from '../services/graph/write-form.ts';
 import { keyText, type Manifest, type ManifestColumns } from './manifest.ts';
 import type { CurrentItem, Duplicate, Plan, SameField } from './plan.ts';
 import { refreshItems } from './refresh.ts';

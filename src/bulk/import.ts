@@ -2,7 +2,7 @@
  * Runs an action over the rows of a file: `listctl items create --from tasks.csv`. Checks the whole file, decides what to do
  * about a previous run, and hands a plan to `sendRows`. Loaded late.
  */
-import type { KeyField } from '../api/graph/key-field.ts';
+
 import { serviceWords } from '../cli/flags.ts';
 import { checkMaxDelete } from '../cli/guards.ts';
 import {
@@ -30,6 +30,7 @@ import { type Input, nameOf, openIds } from '../rows/input.ts';
 import { openRows, type RowsFile } from '../rows/read.ts';
 import { openRejects } from '../rows/rejects.ts';
 import { type BadRow, fromReading, type Row, type RowAction } from '../rows/types.ts';
+import type { KeyField } from '../services/graph/key-field.ts';
 import { findRunsDirectory } from '../settings/directories.ts';
 import type { EarlierFile } from './earlier-values.ts';
 import { type BulkOptions, formatKeySource, halved } from './flags.ts';
@@ -233,7 +234,7 @@ async function formOf({ action }: ImportCommand, options: BulkOptions, session: 
 
 /** Items that are read back have fields that Microsoft Graph refuses to write. */
 async function readOnlyFields({ settings }: Session): Promise<readonly string[] | undefined> {
-  return settings.service === 'graph' ? (await import('../api/graph/columns.ts')).systemFields : undefined;
+  return settings.service === 'graph' ? (await import('../services/graph/columns.ts')).systemFields : undefined;
 }
 
 function refuseContradictions({ isDryRun }: ImportCommand, { resume, restart, summaryJson }: BulkOptions): void {
@@ -262,7 +263,7 @@ async function keyFieldOf({ keyField }: BulkOptions, session: Session): Promise<
 /** Looks for the keys in the rows themselves while they are checked. */
 async function ownKeysIn(file: RowsFile, { keyField, keysFrom }: BulkOptions): Promise<ReturnType<typeof ownKeys>> {
   if (keyField === undefined) return { file, isFound: () => false };
-  const { keyProblem } = await import('../api/graph/key-field.ts');
+  const { keyProblem } = await import('../services/graph/key-field.ts');
   const own = ownKeys(file, keyField, keyProblem);
   const isFound = () => {
     if (!own.isFound() || keysFrom === undefined) return own.isFound();
@@ -280,8 +281,8 @@ async function keyedItems(
   session: Session,
 ) {
   if (keyField === undefined) return undefined;
-  const { keyedOperations } = await import('../api/graph/key-field.ts');
-  const { readColumns } = await import('../api/graph/columns.ts');
+  const { keyedOperations } = await import('../services/graph/key-field.ts');
+  const { readColumns } = await import('../services/graph/columns.ts');
   // A key that does not depend on all fields may belong to another row.
   const isForeign = hasOwnKeys || keysFrom?.kind === 'column';
   const list = session.settings.list();
@@ -295,7 +296,7 @@ async function keyedItems(
 /** The account that created the items of a run, by which rows in doubt are judged. */
 async function authorOfRun(before: Replay | undefined, { settings, service }: Session): Promise<string | undefined> {
   if (before?.createdId === undefined || before.counts.inDoubt === 0) return undefined;
-  const { readAuthor } = await import('../api/graph/ownership.ts');
+  const { readAuthor } = await import('../services/graph/ownership.ts');
   return readAuthor({ ...settings.list(), id: before.createdId }, await service.client());
 }
 
@@ -546,8 +547,8 @@ async function presentFor({ command, options }: FileRun, before: Replay | undefi
 /** Microsoft Graph returns some types of columns in another form than it takes. */
 async function earlierForm({ settings, service }: Session) {
   if (settings.service !== 'graph') return undefined;
-  const { readColumns } = await import('../api/graph/columns.ts');
-  const { earlierValues } = await import('../api/graph/read-form.ts');
+  const { readColumns } = await import('../services/graph/columns.ts');
+  const { earlierValues } = await import('../services/graph/read-form.ts');
   const columns = await readColumns(settings.list(), await service.client());
   return (fields: Fields, names: readonly string[]) => earlierValues(fields, names, columns);
 }

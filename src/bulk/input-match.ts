@@ -1,8 +1,8 @@
 /** Compares an input with the rows that a run sent. */
 import { createHash, type Hash } from 'node:crypto';
-import type { KeyField } from '../api/graph/key-field.ts';
 import type { RowsFile } from '../rows/read.ts';
 import type { BadRow, Row } from '../rows/types.ts';
+import type { KeyField } from '../services/graph/key-field.ts';
 import type { InputFacts, JournalHeader } from './journal-format.ts';
 import type { Replay } from './journal-read.ts';
 import { hashOf } from './tasks.ts';

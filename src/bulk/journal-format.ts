@@ -4,10 +4,10 @@
  * that of the line before it, so that lines which were swapped, removed or come from another journal do not match.
  */
 import { crc32 } from 'node:zlib';
-import type { KeyField } from '../api/graph/key-field.ts';
 import { exitCodes, type FailureKind } from '../core/errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { type Check, isCount, isHeaderValue, isString, maybe, oneOf, orNull, shaped } from '../core/shape.ts';
+import type { KeyField } from '../services/graph/key-field.ts';
 
 /** The version of new journals. A run that began with version 1, whose checksums are of their lines alone, keeps it. */
 export const journalVersion = 2;

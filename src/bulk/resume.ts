@@ -1,8 +1,9 @@
 /** Decides what to do about an earlier run of the same input: resume it, start over or refuse. */
-import type { KeyField } from '../api/graph/key-field.ts';
+
 import { Failure } from '../core/errors.ts';
 import { countOf, countText } from '../core/text.ts';
 import type { BadRow, Row } from '../rows/types.ts';
+import type { KeyField } from '../services/graph/key-field.ts';
 import type { BulkOptions } from './flags.ts';
 import type { RunInput } from './input-match.ts';
 import type { Replay } from './journal-read.ts';

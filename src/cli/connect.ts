@@ -7,7 +7,6 @@ import {
   type ItemOperations,
   stopGraceMs,
 } from '../api/client.ts';
-import { listItemOperations } from '../api/items.ts';
 import { defaultRetries, type RetryPolicy } from '../api/outcome.ts';
 import type { TlsTrust } from '../api/tls.ts';
 import { isRead, type Transport } from '../api/transport.ts';
@@ -16,6 +15,7 @@ import type { Host } from '../core/host.ts';
 import type { ListRef } from '../core/item.ts';
 import { isLoopback } from '../core/loopback.ts';
 import { oneLine } from '../core/text.ts';
+import { listItemOperations } from '../services/list-item/items.ts';
 import { storeDirectory } from '../settings/directories.ts';
 import { type Address, addressText, companySetting, findValue, type ServiceKind } from '../settings/setting.ts';
 import type { Sources } from '../settings/sources.ts';
@@ -64,7 +64,7 @@ export function serviceAccess(options: ServiceOptions): ServiceAccess {
     company: findValue(companySetting, sources),
   });
   const items = async () =>
-    serviceOf(sources) === 'graph' ? (await import('../api/graph/items.ts')).graphOperations : listItemOperations;
+    serviceOf(sources) === 'graph' ? (await import('../services/graph/items.ts')).graphOperations : listItemOperations;
   let token: Promise<Token | undefined> | undefined;
   let one: Promise<Client> | undefined;
   const client: ServiceAccess['client'] = (kind = 'one', overrides) => {
@@ -88,7 +88,7 @@ export function serviceAccess(options: ServiceOptions): ServiceAccess {
     client,
     items,
     locate: async (list) =>
-      serviceOf(sources) === 'graph' ? (await import('../api/graph/places.ts')).locate(list, client) : list,
+      serviceOf(sources) === 'graph' ? (await import('../services/graph/places.ts')).locate(list, client) : list,
     retryPolicy: (kind) => retryPolicy(sources, kind),
     confirmWrites: (place) => guard.check(`${place} at ${addressText(address())}`),
     connect: (at, given, more) => connect(at, async () => given, context, { ...connectOptions(), ...more }),
@@ -252,9 +252,9 @@ export async function connect(
 async function localTransport(directory: string | undefined, host: Host, kind?: ServiceKind): Promise<Transport> {
   const create =
     kind === 'graph'
-      ? (await import('../service/graph/service.ts')).graphService
-      : (await import('../service/handle.ts')).listItemService;
-  const store = (await import('../service/store.ts')).openStore(storeDirectory(directory, host));
+      ? (await import('../server/graph/service.ts')).graphService
+      : (await import('../server/handle.ts')).listItemService;
+  const store = (await import('../server/store.ts')).openStore(storeDirectory(directory, host));
   const handle = create(store, () => host.clock.now());
   return {
     address: 'local:',

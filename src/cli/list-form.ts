@@ -1,10 +1,10 @@
 /** Fields and keys by the columns of a list, where the service has them (docs/graph.md, "Types and names"). Loaded late. */
 import type { Client } from '../api/client.ts';
-import type { Column } from '../api/graph/columns.ts';
-import type { KeyField } from '../api/graph/key-field.ts';
-import type { FormOptions, ListForm } from '../api/graph/write-form.ts';
 import { Failure } from '../core/errors.ts';
 import type { Fields, ListRef } from '../core/item.ts';
+import type { Column } from '../services/graph/columns.ts';
+import type { KeyField } from '../services/graph/key-field.ts';
+import type { FormOptions, ListForm } from '../services/graph/write-form.ts';
 import { parseFlag, parseOneOf } from '../settings/setting.ts';
 import { hasToken } from '../settings/token.ts';
 import type { Session } from './session.ts';
@@ -35,7 +35,7 @@ export async function openListForm(
   options: FormOptions,
   { service }: Pick<Session, 'service'>,
 ): Promise<ListForm | undefined> {
-  const { readColumns } = await import('../api/graph/columns.ts');
+  const { readColumns } = await import('../services/graph/columns.ts');
   const client = await service.client();
   return createListForm(await readColumns(list, client), options, list, client);
 }
@@ -48,8 +48,8 @@ export async function createListForm(
   client: Client,
 ): Promise<ListForm | undefined> {
   if (!columns.some(({ isWritable }) => isWritable)) return undefined;
-  const { ListForm } = await import('../api/graph/write-form.ts');
-  const readPeople = async () => (await import('../api/graph/pages.ts')).readPeople(site, client);
+  const { ListForm } = await import('../services/graph/write-form.ts');
+  const readPeople = async () => (await import('../services/graph/pages.ts')).readPeople(site, client);
   return new ListForm(columns, options, readPeople);
 }
 
@@ -134,7 +134,7 @@ export function refuseKeyField({ settings }: Pick<Session, 'settings'>): void {
  * @throws {Failure} usage, if no key can be written into it; as `Client.send`
  */
 export async function openKeyField(name: string, list: ListRef, session: Session): Promise<KeyField> {
-  const { promiseText, readKeyField } = await import('../api/graph/key-field.ts');
+  const { promiseText, readKeyField } = await import('../services/graph/key-field.ts');
   const keyField = await readKeyField(name, list, await session.service.client());
   const { say, notice } = session.messages;
   await (keyField.promise === 'unique' ? notice : say)(`listctl: ${promiseText(keyField)}`);

@@ -1,11 +1,11 @@
 import { listName, quoteOf, toFailure, unusableResponse } from '../api/failures.ts';
-import { getRequest } from '../api/items.ts';
 import { toOutcome } from '../api/outcome.ts';
 import { decodeAttempt, isHtml, parseResponseJson, parseServiceError } from '../api/response.ts';
 import { type AttemptLimits, isSuccess, type ServiceResponse, type Transport } from '../api/transport.ts';
 import { Failure } from '../core/errors.ts';
 import type { ListRef } from '../core/item.ts';
 import { isObject } from '../core/json.ts';
+import { getRequest } from '../services/list-item/items.ts';
 import { type Address, addressText, type ServiceKind } from '../settings/setting.ts';
 
 /** An id that no item has. */
@@ -79,8 +79,8 @@ async function probe(
   service: ServiceKind,
 ): Promise<ServiceTrial> {
   const isGraph = service === 'graph';
-  const graph = isGraph ? await import('../api/graph/places.ts') : undefined;
-  const errors = isGraph ? (await import('../api/graph/items.ts')).graphErrors : undefined;
+  const graph = isGraph ? await import('../services/graph/places.ts') : undefined;
+  const errors = isGraph ? (await import('../services/graph/items.ts')).graphErrors : undefined;
   const ref = { site: missingName, list: missingName, ...list, id: missingId };
   const attempt = await decodeAttempt(await transport.send(graph?.listRequest(ref) ?? getRequest(ref), limits));
   limits.signal.throwIfAborted();

@@ -1,9 +1,9 @@
-import type { Column } from '../api/graph/columns.ts';
 import { addCommands, addHelpNotes, type CommandSpec, type SetUp, serviceExits } from '../cli/command.ts';
 import { inSession, type Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { objectFrom } from '../core/json.ts';
 import type { Row, View } from '../output/view.ts';
+import type { Column } from '../services/graph/columns.ts';
 import { oneList } from './items/select.ts';
 
 /** `listctl columns` */
@@ -32,7 +32,7 @@ async function listColumns(session: Session, { hidden = false }: { readonly hidd
   await session.output.printing(columnView, true, async (print) => {
     const list = await oneList(session.settings);
     const client = await session.service.client();
-    const { readColumns } = await import('../api/graph/columns.ts');
+    const { readColumns } = await import('../services/graph/columns.ts');
     for (const column of await readColumns(list, client)) if (hidden || !column.isHidden) await print(column);
   });
 }

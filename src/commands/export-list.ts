@@ -1,15 +1,5 @@
 /** `state export --all`: every item of a list as a manifest, in the form in which Microsoft Graph takes its fields. */
-import {
-  type Column,
-  columnHint,
-  columnOfField,
-  fieldName,
-  isReference,
-  lookupsMax,
-  readColumns,
-} from '../api/graph/columns.ts';
-import { itemPages } from '../api/graph/pages.ts';
-import { isWrittenBack, plainForm, unwrittenFields } from '../api/graph/read-form.ts';
+
 import { keyText } from '../apply/manifest.ts';
 import type { ManifestFlags } from '../apply/open.ts';
 import type { Session } from '../cli/session.ts';
@@ -20,6 +10,17 @@ import { countOf, listNames } from '../core/text.ts';
 import { yamlDocument, yamlElement } from '../core/yaml.ts';
 import { itemView } from '../output/item.ts';
 import type { View } from '../output/view.ts';
+import {
+  type Column,
+  columnHint,
+  columnOfField,
+  fieldName,
+  isReference,
+  lookupsMax,
+  readColumns,
+} from '../services/graph/columns.ts';
+import { itemPages } from '../services/graph/pages.ts';
+import { isWrittenBack, plainForm, unwrittenFields } from '../services/graph/read-form.ts';
 import { printPages } from './items/list.ts';
 
 /** Prints a manifest of all items, page by page; in formats for programs the items with their ids. */

@@ -1,7 +1,5 @@
 /** Sets up a list of SharePoint by its address in the browser. Loaded only where one is given. */
 import { createClient } from '../api/client.ts';
-import { graphOperations } from '../api/graph/items.ts';
-import { globalGraph, graphAddress, locate, parseListAddress } from '../api/graph/places.ts';
 import { defaultRetries } from '../api/outcome.ts';
 import { tokenCommandRunner } from '../cli/connect.ts';
 import { globalFlags } from '../cli/flags.ts';
@@ -9,6 +7,8 @@ import { askSecret, confirm } from '../cli/prompts.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import type { ListRef } from '../core/item.ts';
+import { graphOperations } from '../services/graph/items.ts';
+import { globalGraph, graphAddress, locate, parseListAddress } from '../services/graph/places.ts';
 import type { ProfileValues } from '../settings/read-settings.ts';
 import { type Address, addressSetting, addressText, findValue, originOf, refuseOpenHttp } from '../settings/setting.ts';
 import { isFor, type Sources } from '../settings/sources.ts';

@@ -102,7 +102,7 @@ async function askAll(session: Session): Promise<Answers | (Pick<Answers, 'profi
     const initial = typeof value === 'string' && value !== '' ? value : undefined;
     return askText(question, { initial, problem: (answer) => problemWith(answer, check) }, session);
   };
-  const { graphAddress, isGraphHost, parseListAddress } = await import('../api/graph/places.ts');
+  const { graphAddress, isGraphHost, parseListAddress } = await import('../services/graph/places.ts');
   const isSharePoint = (answer: string) => URL.canParse(answer) && graphAddress(new URL(answer).host) !== undefined;
   const baseUrl = await ask('Service URL, including the version path', 'baseUrl', (answer) => {
     if (isSharePoint(answer)) parseListAddress(answer);

@@ -12,12 +12,12 @@ import { isLoopbackHost } from '../core/loopback.ts';
 import { shellWord } from '../core/text.ts';
 import { jsonLine } from '../output/failure.ts';
 import { curlLine } from '../output/item.ts';
-import { type InjectedFaults, injectFaults } from '../service/fault-injection.ts';
-import type { GraphOptions } from '../service/graph/service.ts';
-import { listItemService } from '../service/handle.ts';
-import type { ErrorResponder, Service } from '../service/message.ts';
-import { type ServerOptions, startServer } from '../service/server.ts';
-import { openStore, type Store } from '../service/store.ts';
+import { type InjectedFaults, injectFaults } from '../server/fault-injection.ts';
+import type { GraphOptions } from '../server/graph/service.ts';
+import { listItemService } from '../server/handle.ts';
+import type { ErrorResponder, Service } from '../server/message.ts';
+import { type ServerOptions, startServer } from '../server/server.ts';
+import { openStore, type Store } from '../server/store.ts';
 import { storeDirectory } from '../settings/directories.ts';
 import { durationParser, parseFlag } from '../settings/setting.ts';
 import { checkToken } from '../settings/token.ts';
@@ -110,7 +110,7 @@ async function readGraphOptions(flags: ServeFlags, host: Host): Promise<GraphOpt
   const positive = (flag: string, text: string | undefined) =>
     parseNumber(flag, text, positiveNumber, 2 ** 32, 'a whole number above 0');
   return {
-    schema: schema === undefined ? undefined : (await import('../service/graph/columns.ts')).parseSchema(schema),
+    schema: schema === undefined ? undefined : (await import('../server/graph/columns.ts')).parseSchema(schema),
     unitsPerMinute: positive('--units-per-minute', flags.unitsPerMinute),
     viewThreshold: positive('--view-threshold', flags.viewThreshold),
   };
@@ -204,8 +204,8 @@ async function serviceOver(
   now: () => number,
 ): Promise<{ readonly service: Service; readonly respondError?: ErrorResponder }> {
   if (graph === undefined) return { service: listItemService(store, now) };
-  const { graphService } = await import('../service/graph/service.ts');
-  const { graphErrorResponder } = await import('../service/graph/errors.ts');
+  const { graphService } = await import('../server/graph/service.ts');
+  const { graphErrorResponder } = await import('../server/graph/errors.ts');
   return { service: graphService(store, now, graph), respondError: graphErrorResponder(now) };
 }
 

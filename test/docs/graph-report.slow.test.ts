@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { listctl } from '../support/listctl.ts';
 import { serveDirectory, token } from '../support/served-directory.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { everyColumn } from '../unit/service/graph/graph-in.ts';
+import { everyColumn } from '../unit/server/graph/graph-in.ts';
 import { newcomer } from './console-blocks.ts';
 
 const script = join(import.meta.dirname, '../../docs/examples/graph-report.sh');

@@ -1,5 +1,5 @@
 /** The built-in service of Microsoft Graph, whose answers to creates and look-ups go wrong as a test says. */
-import type { Service, ServiceRequest } from '../../src/service/message.ts';
+import type { Service, ServiceRequest } from '../../src/server/message.ts';
 import { graphServer } from './graph-server.ts';
 
 /**

@@ -1,13 +1,13 @@
 /** The built-in service of Microsoft Graph on a port, with lists of columns, and listctl with it. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FaultyService } from '../../src/service/fault-injection.ts';
-import { parseSchema } from '../../src/service/graph/columns.ts';
-import { graphErrorResponder } from '../../src/service/graph/errors.ts';
-import { graphService } from '../../src/service/graph/service.ts';
-import type { Service } from '../../src/service/message.ts';
-import { startServer } from '../../src/service/server.ts';
-import { openStore } from '../../src/service/store.ts';
+import type { FaultyService } from '../../src/server/fault-injection.ts';
+import { parseSchema } from '../../src/server/graph/columns.ts';
+import { graphErrorResponder } from '../../src/server/graph/errors.ts';
+import { graphService } from '../../src/server/graph/service.ts';
+import type { Service } from '../../src/server/message.ts';
+import { startServer } from '../../src/server/server.ts';
+import { openStore } from '../../src/server/store.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 import { type Run, run, type World } from './test-host.ts';
 

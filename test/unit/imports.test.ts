@@ -5,21 +5,22 @@ import { expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '../../src');
 
-const lower = ['cli', 'api', 'rows', 'settings', 'output', 'core'];
+const lower = ['cli', 'services', 'api', 'rows', 'settings', 'output', 'core'];
 
 /** The layers in `src/`, each with the layers that it may import besides itself. */
 const layers: Readonly<Record<string, readonly string[]>> = {
   main: ['program', 'cli', 'core'],
   program: ['commands', 'cli', 'core'],
-  commands: ['apply', 'bulk', ...lower, 'service'],
+  commands: ['apply', 'bulk', ...lower, 'server'],
   apply: ['bulk', ...lower],
   bulk: lower,
-  cli: ['api', 'settings', 'output', 'service', 'core'],
+  cli: ['services', 'api', 'settings', 'output', 'server', 'core'],
+  services: ['api', 'core'],
   api: ['core'],
   rows: ['core'],
   settings: ['core'],
   output: ['core'],
-  service: ['core'],
+  server: ['core'],
   core: [],
 };
 
@@ -42,9 +43,9 @@ const packages: Readonly<Record<string, RegExp>> = {
   '@inquirer/confirm': /^cli\/prompts/,
   '@inquirer/input': /^cli\/prompts/,
   '@inquirer/password': /^cli\/prompts/,
-  lmdb: /^service\/store/,
-  'node:http': /^(api|service)\//,
-  'node:https': /^(api|service)\//,
+  lmdb: /^server\/store/,
+  'node:http': /^(api|server)\//,
+  'node:https': /^(api|server)\//,
   // Taken from Host, so that tests need no mocks.
   'node:process': /^$/,
   'node:timers': /^$/,
@@ -97,8 +98,8 @@ test('every module imports what its layer may', () => {
 
 test.each([
   ['core/text.ts', "import { drawTable } from '../output/table.ts';"],
-  ['api/client.ts', "import { storeFor } from '../service/store.ts';"],
-  ['service/server.ts', "import { getRequest } from '../api/items.ts';"],
+  ['api/client.ts', "import { storeFor } from '../server/store.ts';"],
+  ['server/server.ts', "import { getRequest } from '../services/list-item/items.ts';"],
   ['rows/read.ts', "import type { Task } from '../bulk/outcome.ts';"],
   ['output/plan.ts', "import { makePlan } from '../apply/plan.ts';"],
   ['bulk/import.ts', "import { openPlan } from '../apply/open.ts';"],

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { getRequest } from '../../src/api/items.ts';
 import { responseBytesMax } from '../../src/api/transport.ts';
 import { Failure } from '../../src/core/errors.ts';
 import {
@@ -12,6 +11,7 @@ import {
   isWebAddress,
   strongTag,
 } from '../../src/core/item.ts';
+import { getRequest } from '../../src/services/list-item/items.ts';
 
 const list = { site: 'home', list: 'tasks' };
 

@@ -8,7 +8,6 @@ import { dirname, join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { createConnector } from '../../api/connect.ts';
-import { isGraphHost } from '../../api/graph/places.ts';
 import { findProxy, proxyVariable } from '../../api/proxy.ts';
 import { hostOf } from '../../api/socket.ts';
 import { readTrust, type TlsTrust } from '../../api/tls.ts';
@@ -21,6 +20,7 @@ import { errnoCode, errnoReason, Failure, type FailureKind } from '../../core/er
 import { type Host, untilStopped } from '../../core/host.ts';
 import { isWebAddress } from '../../core/item.ts';
 import { countOf, listNames } from '../../core/text.ts';
+import { isGraphHost } from '../../services/graph/places.ts';
 import { findDirectory, storeDirectory } from '../../settings/directories.ts';
 import { isDenied } from '../../settings/read-settings.ts';
 import {
@@ -435,7 +435,7 @@ export async function checkStore(address: Address | undefined, host: Host): Prom
   const exists = existsSync(join(directory, 'data.mdb'));
   const trial = exists ? undefined : mkdtempSync(join(tmpdir(), 'listctl-doctor-'));
   try {
-    const { openStore } = await import('../../service/store.ts');
+    const { openStore } = await import('../../server/store.ts');
     await openStore(trial ?? directory).close();
     return { status: 'ok', value: exists ? 'opens' : 'none yet; lmdb is installed', source: directory };
   } catch (error) {

@@ -176,7 +176,7 @@ async function openForm(list: ListRef, session: Session): Promise<Form> {
   }
   const [{ openListForm, toSentFields }, { plainForm, unwrittenFields }] = await Promise.all([
     import('../../cli/list-form.ts'),
-    import('../../api/graph/read-form.ts'),
+    import('../../services/graph/read-form.ts'),
   ]);
   const form = await openListForm(list, {}, session);
   const columns = form?.columns ?? [];

@@ -1,7 +1,5 @@
 /** `items create --key-field`: one item with its key in a column of Microsoft Graph. Loaded late. */
 import type { Client, Operation } from '../../api/client.ts';
-import { readColumns } from '../../api/graph/columns.ts';
-import { keyedOperations, keyProblem } from '../../api/graph/key-field.ts';
 import { openKeyField, refuseKeyField } from '../../cli/list-form.ts';
 import { showRequests } from '../../cli/output.ts';
 import { toIdempotencyKey } from '../../cli/run-settings.ts';
@@ -9,6 +7,8 @@ import type { Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import { type Fields, type Item, type ListRef, ownField } from '../../core/item.ts';
 import { itemView } from '../../output/item.ts';
+import { readColumns } from '../../services/graph/columns.ts';
+import { keyedOperations, keyProblem } from '../../services/graph/key-field.ts';
 
 interface KeyedCreate {
   readonly list: ListRef;

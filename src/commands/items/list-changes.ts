@@ -2,9 +2,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { readColumns } from '../../api/graph/columns.ts';
-import { readChanges } from '../../api/graph/delta.ts';
-import { checkSelect } from '../../api/graph/list-query.ts';
 import type { Print } from '../../cli/output.ts';
 import type { Session } from '../../cli/session.ts';
 import { errnoCode, Failure, fileFailure } from '../../core/errors.ts';
@@ -15,6 +12,9 @@ import { isString, oneOf, shaped } from '../../core/shape.ts';
 import { replaceFile } from '../../core/write-file.ts';
 import { changeView } from '../../output/item.ts';
 import type { View } from '../../output/view.ts';
+import { readColumns } from '../../services/graph/columns.ts';
+import { readChanges } from '../../services/graph/delta.ts';
+import { checkSelect } from '../../services/graph/list-query.ts';
 import { runsDirectory } from '../../settings/directories.ts';
 
 /** The content of a mark's file. */

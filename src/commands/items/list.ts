@@ -72,7 +72,7 @@ async function listItems(session: Session, flags: ListFlags): Promise<void> {
     const list = await oneList(session.settings);
     const client = await session.service.client();
     const filter = await readFilter(conditions, flags.filter, select ?? [], list, client);
-    const { itemPages } = await import('../../api/graph/pages.ts');
+    const { itemPages } = await import('../../services/graph/pages.ts');
     const count = await printPages(itemPages(list, { filter, select, limit, nonIndexed }, client), print, session);
     if (count === 0) await session.messages.notice(filter === undefined ? 'the list is empty' : 'no item matches');
   });
@@ -114,8 +114,8 @@ async function readFilter(
   client: Client,
 ): Promise<string | undefined> {
   if (conditions.length + select.length === 0) return filter;
-  const { readColumns } = await import('../../api/graph/columns.ts');
-  const { checkSelect, equalityFilter } = await import('../../api/graph/list-query.ts');
+  const { readColumns } = await import('../../services/graph/columns.ts');
+  const { checkSelect, equalityFilter } = await import('../../services/graph/list-query.ts');
   const columns = await readColumns(list, client);
   checkSelect(select, columns);
   if (conditions.length === 0) return filter;

@@ -5,11 +5,6 @@
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import type { Client, Finding } from '../../api/client.ts';
-import { readColumns } from '../../api/graph/columns.ts';
-import { findByKey, type KeyField, readKeyField } from '../../api/graph/key-field.ts';
-import { readAuthor, sentSince } from '../../api/graph/ownership.ts';
-import { mayBeSent } from '../../api/graph/read-form.ts';
-import type { FormOptions } from '../../api/graph/write-form.ts';
 import type { ResponseHead } from '../../api/transport.ts';
 import { readEarlier } from '../../bulk/earlier-values.ts';
 import { columnPrefix } from '../../bulk/flags.ts';
@@ -30,6 +25,11 @@ import type { View } from '../../output/view.ts';
 import { openInput } from '../../rows/input.ts';
 import { openRows } from '../../rows/read.ts';
 import { type RowAction, type RowsOptions, toReading } from '../../rows/types.ts';
+import { readColumns } from '../../services/graph/columns.ts';
+import { findByKey, type KeyField, readKeyField } from '../../services/graph/key-field.ts';
+import { readAuthor, sentSince } from '../../services/graph/ownership.ts';
+import { mayBeSent } from '../../services/graph/read-form.ts';
+import type { FormOptions } from '../../services/graph/write-form.ts';
 import { findRunsDirectory } from '../../settings/directories.ts';
 import { checkTarget, doneItems } from './named-run.ts';
 

@@ -187,8 +187,8 @@ async function readCreateForm({ header }: Replay, list: ListRef, session: Sessio
   if (header.action !== 'delete' || session.settings.service !== 'graph') {
     return { written: (fields) => fields, left: () => [] };
   }
-  const { readColumns } = await import('../../api/graph/columns.ts');
-  const { unwrittenFields, writeForm } = await import('../../api/graph/read-form.ts');
+  const { readColumns } = await import('../../services/graph/columns.ts');
+  const { unwrittenFields, writeForm } = await import('../../services/graph/read-form.ts');
   const columns = await readColumns(list, await session.service.client());
   return {
     written: (fields) => writeForm(fields, columns),

@@ -3,10 +3,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { parseJson } from '../../../src/core/json.ts';
-import { parseSchema } from '../../../src/service/graph/columns.ts';
+import { parseSchema } from '../../../src/server/graph/columns.ts';
 import type { ScriptedAnswer } from '../../support/scripted-service.ts';
 import { type Run, run } from '../../support/test-host.ts';
-import { graphIn, type schemaOf } from '../../unit/service/graph/graph-in.ts';
+import { graphIn, type schemaOf } from '../../unit/server/graph/graph-in.ts';
 import { type ManyWorld, manyWorld } from '../bulk/bulk-world.ts';
 import type { StateShown } from './fixtures.ts';
 import type { JsonFields } from './item-service.ts';

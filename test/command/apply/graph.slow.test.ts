@@ -1,6 +1,6 @@
 /** `apply` with Microsoft Graph, and a list of 20,000 items. */
 import { expect, test } from 'vitest';
-import { everyColumn } from '../../unit/service/graph/graph-in.ts';
+import { everyColumn } from '../../unit/server/graph/graph-in.ts';
 import { graphWorld } from './graph-world.ts';
 
 test('drift of 20,000 managed items is read with at most 10 requests', async () => {

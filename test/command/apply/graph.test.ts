@@ -1,6 +1,6 @@
 /** `apply` with Microsoft Graph: the list is read by pages, and values are compared by the types of columns. */
 import { test as base, describe, expect } from 'vitest';
-import { everyColumn } from '../../unit/service/graph/graph-in.ts';
+import { everyColumn } from '../../unit/server/graph/graph-in.ts';
 import { type GraphWorld, graphWorld } from './graph-world.ts';
 
 /** A list with a column of each type. */

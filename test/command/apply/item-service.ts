@@ -1,8 +1,8 @@
 /** The built-in service behind a real HTTP port, whose answer to each request a test may decide; others are at work on it. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { listItemService } from '../../../src/service/handle.ts';
-import type { ServiceResponse } from '../../../src/service/message.ts';
-import type { Key, Store, Transaction } from '../../../src/service/store.ts';
+import { listItemService } from '../../../src/server/handle.ts';
+import type { ServiceResponse } from '../../../src/server/message.ts';
+import type { Key, Store, Transaction } from '../../../src/server/store.ts';
 import { listening } from '../../support/loopback-server.ts';
 import { type ListRequest, readRequest, type Script, sendAnswer } from '../bulk/list-service.ts';
 

@@ -1,5 +1,4 @@
 import { createClient } from '../../../src/api/client.ts';
-import { listItemOperations } from '../../../src/api/items.ts';
 import type { AttemptLimits, Transport } from '../../../src/api/transport.ts';
 import { Failure } from '../../../src/core/errors.ts';
 import type { Item } from '../../../src/core/item.ts';
@@ -7,6 +6,7 @@ import { parseJson, printJson } from '../../../src/core/json.ts';
 import { failureJson, failureText } from '../../../src/output/failure.ts';
 import { jsonText } from '../../../src/output/layout.ts';
 import { plainStyle } from '../../../src/output/view.ts';
+import { listItemOperations } from '../../../src/services/list-item/items.ts';
 import { failureWords, mustHold } from '../target.ts';
 
 /** What is asked of a service. */

@@ -1,8 +1,8 @@
 /** A client with a scripted transport. */
 
 import { type ClientOptions, createClient, type Operation } from '../../../src/api/client.ts';
-import { listItemOperations } from '../../../src/api/items.ts';
 import type { ApiRequest, Attempt, AttemptLimits, Method, Transport } from '../../../src/api/transport.ts';
+import { listItemOperations } from '../../../src/services/list-item/items.ts';
 import { testHost } from '../../support/test-host.ts';
 
 /** How long each attempt takes. */

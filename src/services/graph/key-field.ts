@@ -2,13 +2,22 @@
  * The column with the key of each create, by which a create of unknown outcome is found (docs/decisions.md, keys-6). Graph
  * has no idempotency keys.
  */
+
+import type {
+  Client,
+  Finding,
+  GivenIds,
+  ItemOperations,
+  Operation,
+  SentEarlier,
+  WriteCheck,
+} from '../../api/client.ts';
+import { listName } from '../../api/failures.ts';
+import type { ResponseHead, ServiceResponse } from '../../api/transport.ts';
 import { Failure } from '../../core/errors.ts';
 import { type Fields, type Item, type ListRef, ownField } from '../../core/item.ts';
 import { type JsonValue, objectFrom } from '../../core/json.ts';
 import { shellWord } from '../../core/text.ts';
-import type { Client, Finding, GivenIds, ItemOperations, Operation, SentEarlier, WriteCheck } from '../client.ts';
-import { listName } from '../failures.ts';
-import type { ResponseHead, ServiceResponse } from '../transport.ts';
 import { type Column, columnHint, readColumns, textLiteral } from './columns.ts';
 import { graphErrors, graphOperations, toRequest } from './items.ts';
 import { authorOf, type Evidence, ownershipOf, sentSince } from './ownership.ts';

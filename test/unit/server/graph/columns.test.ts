@@ -1,7 +1,7 @@
 /** What the columns of a list take, and what is read from them. */
 import { describe, expect, test } from 'vitest';
 import { parseJson } from '../../../../src/core/json.ts';
-import { parseSchema } from '../../../../src/service/graph/columns.ts';
+import { parseSchema } from '../../../../src/server/graph/columns.ts';
 import { failureOf } from '../../../support/failure-of.ts';
 import { books, booksSchema, everyColumn, graphIn } from './graph-in.ts';
 

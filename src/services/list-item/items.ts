@@ -1,6 +1,11 @@
 /** The operations on items of the list item service (docs/decisions.md): their requests, and how to read the responses. */
-import { Failure } from '../core/errors.ts';
-import { attempt } from '../core/files.ts';
+
+import type { GivenIds, ItemOperations, Operation, VerifyingRead, WriteCheck } from '../../api/client.ts';
+import { listName, purposeOf } from '../../api/failures.ts';
+import { bareItem, checkDeleted, ForeignResponse, parseItem, parseUpdatedItem } from '../../api/response.ts';
+import { type ApiRequest, isSuccess, type ServiceResponse } from '../../api/transport.ts';
+import { Failure } from '../../core/errors.ts';
+import { attempt } from '../../core/files.ts';
 import {
   checkId,
   type Fields,
@@ -11,12 +16,8 @@ import {
   type ItemRef,
   type ListRef,
   pathSegment,
-} from '../core/item.ts';
-import { printJson } from '../core/json.ts';
-import type { GivenIds, ItemOperations, Operation, VerifyingRead, WriteCheck } from './client.ts';
-import { listName, purposeOf } from './failures.ts';
-import { bareItem, checkDeleted, ForeignResponse, parseItem, parseUpdatedItem } from './response.ts';
-import { type ApiRequest, isSuccess, type ServiceResponse } from './transport.ts';
+} from '../../core/item.ts';
+import { printJson } from '../../core/json.ts';
 
 /** The service of docs/decisions.md. */
 export const listItemOperations: ItemOperations = {

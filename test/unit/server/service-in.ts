@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import { listItemService } from '../../../src/service/handle.ts';
-import type { ServiceResponse } from '../../../src/service/message.ts';
-import { openStore } from '../../../src/service/store.ts';
+import { listItemService } from '../../../src/server/handle.ts';
+import type { ServiceResponse } from '../../../src/server/message.ts';
+import { openStore } from '../../../src/server/store.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../support/temporary-directory.ts';
 import { test as base } from '../../support/test-in-directory.ts';
 

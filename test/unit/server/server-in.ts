@@ -1,8 +1,8 @@
 import { test as base } from 'vitest';
-import type { FaultyService } from '../../../src/service/fault-injection.ts';
-import { listItemService } from '../../../src/service/handle.ts';
-import { type ServerOptions, startServer } from '../../../src/service/server.ts';
-import { openStore } from '../../../src/service/store.ts';
+import type { FaultyService } from '../../../src/server/fault-injection.ts';
+import { listItemService } from '../../../src/server/handle.ts';
+import { type ServerOptions, startServer } from '../../../src/server/server.ts';
+import { openStore } from '../../../src/server/store.ts';
 import { type HttpAnswer, type HttpRequest, rawConnection, sendHttp } from '../../support/send-http.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 

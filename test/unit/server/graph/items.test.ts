@@ -1,7 +1,7 @@
 /** Items as Microsoft Graph has them; what an answer holds is checked with Microsoft's published types. */
 import type { FieldValueSet, ListItem, PublicErrorResponse } from '@microsoft/microsoft-graph-types';
 import { describe, expect, test } from 'vitest';
-import { listItemService } from '../../../../src/service/handle.ts';
+import { listItemService } from '../../../../src/server/handle.ts';
 import { type Annotated, books, booksSchema, graphIn } from './graph-in.ts';
 
 const dune = { Title: 'Dune', Count: 2 };

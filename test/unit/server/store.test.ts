@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { execa } from 'execa';
 import { describe, expect } from 'vitest';
-import { openStore } from '../../../src/service/store.ts';
+import { openStore } from '../../../src/server/store.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { serviceIn, tasks, test } from './service-in.ts';
 

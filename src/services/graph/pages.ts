@@ -1,12 +1,13 @@
 /** Collections of Microsoft Graph, a page at a time ("Paging Microsoft Graph data"), and queries for items. */
+
+import type { Client, Operation } from '../../api/client.ts';
+import { type ErrorWording, listName, type Purpose } from '../../api/failures.ts';
+import { parseResponseJson, toItem } from '../../api/response.ts';
+import { type ServiceResponse, tooLarge } from '../../api/transport.ts';
 import { Failure } from '../../core/errors.ts';
 import type { Item, ListRef } from '../../core/item.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts';
 import { countText } from '../../core/text.ts';
-import type { Client, Operation } from '../client.ts';
-import { type ErrorWording, listName, type Purpose } from '../failures.ts';
-import { parseResponseJson, toItem } from '../response.ts';
-import { type ServiceResponse, tooLarge } from '../transport.ts';
 import { graphErrors, listPath, toRequest, withTag } from './items.ts';
 
 export interface PageOptions<T> {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect } from 'vitest';
-import type { ServiceResponse } from '../../../src/service/message.ts';
+import type { ServiceResponse } from '../../../src/server/message.ts';
 import { rawConnection, sendHttp } from '../../support/send-http.ts';
 import { createOf, headOf, serverIn, serving, tasks, test, token } from './server-in.ts';
 

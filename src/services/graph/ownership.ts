@@ -1,11 +1,12 @@
 /** Whether an item that has the key of a create was made by that create (docs/decisions.md, keys-7). */
+
+import type { Client, SentEarlier } from '../../api/client.ts';
+import { parseHttpDate } from '../../api/outcome.ts';
+import type { ResponseHead } from '../../api/transport.ts';
 import { Failure } from '../../core/errors.ts';
 import type { Clock } from '../../core/host.ts';
 import { type Item, type ItemRef, ownField } from '../../core/item.ts';
 import { isObject, printJson } from '../../core/json.ts';
-import type { Client, SentEarlier } from '../client.ts';
-import { parseHttpDate } from '../outcome.ts';
-import type { ResponseHead } from '../transport.ts';
 import { graphOperations } from './items.ts';
 
 export interface Evidence {

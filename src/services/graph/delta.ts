@@ -1,11 +1,12 @@
 /** The changes of a list since an earlier listing ("listItem: delta"). */
+
+import type { Client } from '../../api/client.ts';
+import { listName } from '../../api/failures.ts';
+import { toItem } from '../../api/response.ts';
 import { Failure } from '../../core/errors.ts';
 import { type Item, isDeleted, type ListRef } from '../../core/item.ts';
 import { isObject, type JsonObject, parseJson, printJson } from '../../core/json.ts';
 import { openSpool } from '../../core/spool.ts';
-import type { Client } from '../client.ts';
-import { listName } from '../failures.ts';
-import { toItem } from '../response.ts';
 import { graphErrors, listPath } from './items.ts';
 import { expandedFields, type PageOptions, type Pages, pageMembersMax, pagesOfItems } from './pages.ts';
 

@@ -4,8 +4,8 @@
  */
 import { writeSync } from 'node:fs';
 import { argv } from 'node:process';
-import { listItemService } from '../../../src/service/handle.ts';
-import { openStore } from '../../../src/service/store.ts';
+import { listItemService } from '../../../src/server/handle.ts';
+import { openStore } from '../../../src/server/store.ts';
 
 const [, , directory = '', count = '', bytes = ''] = argv;
 const store = openStore(directory);

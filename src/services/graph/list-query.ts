@@ -1,7 +1,8 @@
 /** `--where` and `--select` of `items list`, checked by the columns of the list. */
+
+import type { Client } from '../../api/client.ts';
 import { Failure } from '../../core/errors.ts';
 import type { ListRef } from '../../core/item.ts';
-import type { Client } from '../client.ts';
 import {
   type Column,
   columnHint,

@@ -1,6 +1,8 @@
 /** Each type of column, as Microsoft Graph returns its values and as it takes them. */
 import { describe, expect, test } from 'vitest';
-import { type Column, columnOfField, readColumns } from '../../../src/api/graph/columns.ts';
+import { isSameValue } from '../../../../src/core/item.ts';
+import { parseJson } from '../../../../src/core/json.ts';
+import { type Column, columnOfField, readColumns } from '../../../../src/services/graph/columns.ts';
 import {
   annotated,
   earlierValues,
@@ -10,11 +12,9 @@ import {
   sameValue,
   unwrittenFields,
   writeForm,
-} from '../../../src/api/graph/read-form.ts';
-import { isSameValue } from '../../../src/core/item.ts';
-import { parseJson } from '../../../src/core/json.ts';
-import { books, booksSchema, everyColumn, graphIn } from '../service/graph/graph-in.ts';
-import { answered, clientWith } from './client-world.ts';
+} from '../../../../src/services/graph/read-form.ts';
+import { answered, clientWith } from '../../api/client-world.ts';
+import { books, booksSchema, everyColumn, graphIn } from '../../server/graph/graph-in.ts';
 
 /** Columns as a client reads them. */
 function columnsFrom(definitions: readonly object[]): Promise<readonly Column[]> {

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { openStore } from '../../../src/service/store.ts';
+import { openStore } from '../../../src/server/store.ts';
 import { serviceIn, tasks, test } from './service-in.ts';
 
 const hour = 60 * 60 * 1000;

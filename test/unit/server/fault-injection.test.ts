@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type InjectedFaults, injectFaults } from '../../../src/service/fault-injection.ts';
-import type { ServiceRequest } from '../../../src/service/message.ts';
+import { type InjectedFaults, injectFaults } from '../../../src/server/fault-injection.ts';
+import type { ServiceRequest } from '../../../src/server/message.ts';
 
 const request: ServiceRequest = { method: 'POST', path: '/', headers: {}, body: new Uint8Array() };
 

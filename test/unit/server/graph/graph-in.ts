@@ -1,9 +1,9 @@
 import type { ColumnDefinition } from '@microsoft/microsoft-graph-types';
 import { parseJson } from '../../../../src/core/json.ts';
-import { parseSchema } from '../../../../src/service/graph/columns.ts';
-import { type GraphOptions, graphService } from '../../../../src/service/graph/service.ts';
-import type { Service, ServiceResponse } from '../../../../src/service/message.ts';
-import { openStore, type Store } from '../../../../src/service/store.ts';
+import { parseSchema } from '../../../../src/server/graph/columns.ts';
+import { type GraphOptions, graphService } from '../../../../src/server/graph/service.ts';
+import type { Service, ServiceResponse } from '../../../../src/server/message.ts';
+import { openStore, type Store } from '../../../../src/server/store.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 /** An entity of Microsoft's published types, with the annotations of OData and open fields. */

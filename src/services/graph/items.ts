@@ -3,13 +3,8 @@
  * "Create listItem", "Get listItem", "Update listItem" and "Delete listItem", how to read the responses, and its errors.
  */
 import { randomUUID } from 'node:crypto';
-import { Failure } from '../../core/errors.ts';
-import { attempt } from '../../core/files.ts';
-import { type Fields, headerValue, type Item, type ItemRef, type ListRef, pathSegment } from '../../core/item.ts';
-import { isObject, type JsonObject, type JsonValue, objectFrom, printJson } from '../../core/json.ts';
-import type { GivenIds, ItemOperations, Operation } from '../client.ts';
-import { type ErrorWording, listName, purposeOf } from '../failures.ts';
-import { checkNew, updateCheck } from '../items.ts';
+import type { GivenIds, ItemOperations, Operation } from '../../api/client.ts';
+import { type ErrorWording, listName, purposeOf } from '../../api/failures.ts';
 import {
   bareItem,
   checkDeleted,
@@ -19,8 +14,13 @@ import {
   parseServiceError,
   readMembers,
   type ServiceError,
-} from '../response.ts';
-import type { ApiRequest, Method, ServiceResponse } from '../transport.ts';
+} from '../../api/response.ts';
+import type { ApiRequest, Method, ServiceResponse } from '../../api/transport.ts';
+import { Failure } from '../../core/errors.ts';
+import { attempt } from '../../core/files.ts';
+import { type Fields, headerValue, type Item, type ItemRef, type ListRef, pathSegment } from '../../core/item.ts';
+import { isObject, type JsonObject, type JsonValue, objectFrom, printJson } from '../../core/json.ts';
+import { checkNew, updateCheck } from '../list-item/items.ts';
 
 export const graphOperations: ItemOperations = {
   create: createOperation,

@@ -1,9 +1,9 @@
 /** Limits, batches and faults of Microsoft Graph. */
 import { describe, expect, test } from 'vitest';
-import { injectFaults } from '../../../../src/service/fault-injection.ts';
-import { graphErrorResponder } from '../../../../src/service/graph/errors.ts';
-import { graphService } from '../../../../src/service/graph/service.ts';
-import { openStore } from '../../../../src/service/store.ts';
+import { injectFaults } from '../../../../src/server/fault-injection.ts';
+import { graphErrorResponder } from '../../../../src/server/graph/errors.ts';
+import { graphService } from '../../../../src/server/graph/service.ts';
+import { openStore } from '../../../../src/server/store.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { serving } from '../server-in.ts';
 import { books, booksSchema, graphIn } from './graph-in.ts';

@@ -1,9 +1,10 @@
 /** The columns of a list (learn.microsoft.com, resource type columnDefinition). */
+
+import type { Client } from '../../api/client.ts';
+import { listName } from '../../api/failures.ts';
 import type { ListRef } from '../../core/item.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts';
 import { nearestName, quoted } from '../../core/text.ts';
-import type { Client } from '../client.ts';
-import { listName } from '../failures.ts';
 import { listPath } from './items.ts';
 import { pagesOf } from './pages.ts';
 

@@ -1,11 +1,12 @@
 /** Sites and lists of Microsoft Graph: their addresses in the browser, their names and their ids. */
+
+import type { Client, Operation } from '../../api/client.ts';
+import { parseResponseJson } from '../../api/response.ts';
+import type { ApiRequest } from '../../api/transport.ts';
 import { Failure } from '../../core/errors.ts';
 import { attempt } from '../../core/files.ts';
 import { isWebAddress, type ListRef } from '../../core/item.ts';
 import { isObject, type JsonObject } from '../../core/json.ts';
-import type { Client, Operation } from '../client.ts';
-import { parseResponseJson } from '../response.ts';
-import type { ApiRequest } from '../transport.ts';
 import { graphErrors, listPath, sitePath, toRequest } from './items.ts';
 import { pagesOf } from './pages.ts';
 
