@@ -1,6 +1,6 @@
 /** Executes a plan as a run, with the runner of bulk commands. */
 import { basename } from 'node:path';
-import type { Client, ItemOperations } from '../api/client.ts';
+import type { Client } from '../api/client.ts';
 import type { RunLimits } from '../bulk/flags.ts';
 import { createJournal } from '../bulk/journal.ts';
 import { derivedKey, IdSet, keyAgeMs, type PresentMoment } from '../bulk/keys.ts';
@@ -19,6 +19,7 @@ import { printJson } from '../core/json.ts';
 import { shellWord } from '../core/text.ts';
 import type { OutputFile } from '../core/write-file.ts';
 import { jsonText } from '../output/layout.ts';
+import type { ItemOperations } from '../services/service.ts';
 import type { GraphList } from './graph.ts';
 import { type OpenManifest, recordRun } from './open.ts';
 import type { Conflict, Plan } from './plan.ts';
@@ -162,8 +163,8 @@ function rowsPlan(
     report: withLines(report, opened),
     counts: newCounts(steps.length),
     tasks: tasksOf(steps, present),
-    createSender: (client) =>
-      stepSender(state, steps, client, { keyOf, items: items ?? client.items, toSent: opened.graph?.toSent }),
+    createSender: (client, ofService) =>
+      stepSender(state, steps, client, { keyOf, items: items ?? ofService, toSent: opened.graph?.toSent }),
     rejects: openRejectsFile(rejects, { row: rejectedStep }),
     nextSteps: (_, { inDoubt, failed, left }) => [
       ...(inDoubt > 0 ? [resolveHint(opened)] : []),

@@ -12,6 +12,7 @@ import { newCounts } from '../bulk/tasks.ts';
 import type { Session } from '../cli/session.ts';
 import type { Failure } from '../core/errors.ts';
 import { type Item, type ListRef, strongTag } from '../core/item.ts';
+import type { ItemOperations } from '../services/service.ts';
 import type { CurrentItem } from './plan.ts';
 import type { State } from './state.ts';
 
@@ -46,7 +47,7 @@ export async function refreshItems(
     const limits = { limitMax, ratePerSecond, maxWaitMs, left: () => counts.left, ...startOf(session) };
     const found = new Pace(limits, () => host.random());
     const running = new Run({
-      ...{ tasks: tasksOf(rows), sender: reader(state, client), journal: noJournal },
+      ...{ tasks: tasksOf(rows), sender: reader(state, client, await session.service.items()), journal: noJournal },
       ...{ counts, nextSeq: 1, pace: found, limitMax, retries, maxErrors: 1 },
       ...{ clock: host.clock, signal: stops.signal, onResult: take, reportLeft: false },
     });
@@ -73,13 +74,13 @@ async function* tasksOf(rows: readonly KnownRow[]): AsyncGenerator<readonly Task
 }
 
 /** Reads items; a missing one is undefined. */
-function reader({ site, list }: ListRef, client: Client): Sender<KnownRow, Item | undefined> {
+function reader({ site, list }: ListRef, client: Client, items: ItemOperations): Sender<KnownRow, Item | undefined> {
   return {
     isRead: true,
     newKey: () => null,
     hashOf: () => '0'.repeat(16),
     begin: ({ id }) => {
-      const exchange = client.startAttempts(client.items.get({ site, list, id }));
+      const exchange = client.startAttempts(items.get({ site, list, id }));
       return { attempt: async () => doneIfMissing(await exchange.attempt(), undefined) };
     },
     toRecord: ({ id }) => ({ id, etag: undefined }),

@@ -610,11 +610,11 @@ async function planOf(
       ...repeats,
     }),
     itemOf: repeats.itemOf,
-    createSender: (client) =>
+    createSender: (client, ofService) =>
       earlier !== undefined && (action === 'update' || action === 'delete')
-        ? createKeepingSender({ action, list: list(), client, ignoreMissing, earlier, valuesOf })
+        ? createKeepingSender({ action, list: list(), client, items: ofService, ignoreMissing, earlier, valuesOf })
         : createRowSender(action, list(), client, {
-            ...{ keyOf, ignoreMissing, given, items },
+            ...{ keyOf, ignoreMissing, given, items: items ?? ofService },
             sendsKeys: sendsKeys || (items !== undefined && !run.hasOwnKeys),
             looksUp: promise === 'indexed' && inDoubt !== 'retry',
           }),

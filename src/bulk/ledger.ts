@@ -1,5 +1,5 @@
 /** The state of each row of a run: recorded on disk first, then reported in the order of the input. */
-import type { RequestAttempts } from '../api/client.ts';
+import type { RequestAttempts } from '../api/attempts.ts';
 import { Failure } from '../core/errors.ts';
 import { GroupCommit, type RunJournal } from './journal.ts';
 import type { NumberedRow, RowResult, RunningCounts, Sender, SendTask, Task } from './outcome.ts';

@@ -1,5 +1,6 @@
 /** The rows of a run, how one is sent, its result, and what follows an attempt that failed. */
-import type { AttemptResult, NotDone, RequestAttempts, SentEarlier } from '../api/client.ts';
+import type { AttemptResult, NotDone, RequestAttempts } from '../api/attempts.ts';
+import type { SentEarlier } from '../api/operation.ts';
 import { Failure } from '../core/errors.ts';
 import type { RowCounts } from './journal-format.ts';
 

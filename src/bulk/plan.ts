@@ -1,18 +1,13 @@
 /** The plan of a run: its rows, how each is sent, and what is written. */
-import type {
-  AttemptResult,
-  Client,
-  ItemOperations,
-  NotDone,
-  Operation,
-  RequestAttempts,
-  SentEarlier,
-} from '../api/client.ts';
+import type { AttemptResult, NotDone, RequestAttempts } from '../api/attempts.ts';
+import type { Client } from '../api/client.ts';
+import type { Operation, SentEarlier } from '../api/operation.ts';
 import { Failure } from '../core/errors.ts';
 import { type Fields, type Item, type ItemRef, type ListRef, ownField, strongTag } from '../core/item.ts';
 import { objectFrom } from '../core/json.ts';
 import type { FailureGroup } from '../output/failure.ts';
 import type { Row, RowAction } from '../rows/types.ts';
+import type { ItemOperations } from '../services/service.ts';
 import type { EarlierFile } from './earlier-values.ts';
 import type { RunLimits } from './flags.ts';
 import type { RowCounts, RunTotals } from './journal-format.ts';
@@ -35,7 +30,7 @@ export interface RunPlan<R extends PlannedRow> {
   readonly counts: RunningCounts;
   readonly nextSeq: number;
   readonly tasks: AsyncIterator<readonly Task<R>[]>;
-  readonly createSender: (client: Client) => Sender<R, SentResult>;
+  readonly createSender: (client: Client, items: ItemOperations) => Sender<R, SentResult>;
   /** See `RunOptions.itemOf`. */
   readonly itemOf?: ((row: R) => string | undefined) | undefined;
   /** For steps of a plan: the number of items that need none. */
@@ -132,15 +127,14 @@ export function createRowSender<R extends SentRow>(
     readonly keyOf?: ((row: R) => string) | undefined;
     /** Counts a missing item as deleted. */
     readonly ignoreMissing?: boolean;
-    /** The operations on items, if not those of the client. */
-    readonly items?: ItemOperations | undefined;
+    readonly items: ItemOperations;
     /** Rows that an earlier session may have sent are only looked up. */
     readonly looksUp?: boolean;
     /** The ids of the items that this run created. */
     readonly given?: IdSet;
   },
 ): Sender<R, SentResult> {
-  const { sendsKeys, keyOf = rowKeys(), ignoreMissing, items = client.items, looksUp, given = new IdSet() } = options;
+  const { sendsKeys, keyOf = rowKeys(), ignoreMissing, items, looksUp, given = new IdSet() } = options;
   return {
     isRead: action === 'get',
     newKey: action === 'create' && sendsKeys ? keyOf : () => null,
@@ -164,6 +158,7 @@ interface KeepOptions {
   readonly action: 'update' | 'delete';
   readonly list: ListRef;
   readonly client: Client;
+  readonly items: ItemOperations;
   /** Counts a missing item as deleted. */
   readonly ignoreMissing: boolean;
   readonly earlier: EarlierFile;
@@ -173,8 +168,8 @@ interface KeepOptions {
 
 /** Makes the sender; each row takes two requests. */
 export function createKeepingSender<R extends SentRow>(options: KeepOptions): Sender<R, SentResult> {
-  const { action, list, client, ignoreMissing } = options;
-  const plain = createRowSender<R>(action, list, client, { ignoreMissing });
+  const { action, list, client, items, ignoreMissing } = options;
+  const plain = createRowSender<R>(action, list, client, { items, ignoreMissing });
   return { ...plain, begin: (row, _, sentMsAgo) => new KeptWrite(row, options, sentMsAgo) };
 }
 
@@ -229,15 +224,15 @@ class KeptWrite {
 
   /** The write is refused if the item changed since it was read. */
   #start(etag: string | undefined): RequestAttempts<SentResult> {
-    const { action, list, client } = this.#options;
+    const { action, list, client, items } = this.#options;
     const row = { ...this.#row, etag: strongTag(etag) };
-    const operation = toOperation(client.items, row, action, list, undefined, new IdSet());
+    const operation = toOperation(items, row, action, list, undefined, new IdSet());
     return client.startAttempts({ ...operation, sentMsAgo: this.#sentMsAgo });
   }
 
   #read(): Promise<AttemptResult<Item>> {
-    const { client, list } = this.#options;
-    this.#reading ??= client.startAttempts(client.items.get({ ...list, id: this.#id }));
+    const { client, items, list } = this.#options;
+    this.#reading ??= client.startAttempts(items.get({ ...list, id: this.#id }));
     return this.#reading.attempt();
   }
 

@@ -422,8 +422,9 @@ function oneSpelling({ protocol, hostname, port, pathname }: URL): string {
  */
 export async function presentMoment({ site, list }: ListRef, session: Session): Promise<() => PresentMoment> {
   const client = await session.service.client();
+  const items = await session.service.items();
   try {
-    await client.send(client.items.get({ site, list, id: '0' }));
+    await client.send(items.get({ site, list, id: '0' }));
   } catch (error) {
     // A response without a Date leaves the age of keys unknown.
     if (!(error instanceof Failure) || (client.serviceMs() === undefined && error.details.status === undefined))

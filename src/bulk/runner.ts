@@ -2,7 +2,7 @@
  * The loop over the rows of a run: `Run.#turn` reads rows, records intents, sends, records outcomes and reports results.
  * How fast it goes is decided in pace.ts, what follows a failed attempt in outcome.ts, what is on disk in ledger.ts.
  */
-import type { AttemptResult, NotDone } from '../api/client.ts';
+import type { AttemptResult, NotDone } from '../api/attempts.ts';
 import { Failure, Stopped } from '../core/errors.ts';
 import type { Clock } from '../core/host.ts';
 import { countOf } from '../core/text.ts';

@@ -130,7 +130,7 @@ async function run<R extends PlannedRow>(plan: RunPlan<R>, report: RowReport<R>,
     const pace = new Pace({ limitMax, ratePerSecond, maxWaitMs, left, ...startOf(session) }, () => host.random());
     const running = new Run({
       tasks: plan.tasks,
-      sender: plan.createSender(client),
+      sender: plan.createSender(client, await session.service.items()),
       itemOf: plan.itemOf,
       journal: recorded?.journal ?? noJournal,
       ...{ counts: plan.counts, nextSeq: plan.nextSeq },

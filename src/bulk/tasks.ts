@@ -1,5 +1,5 @@
 /** The tasks of a run: the rows of its input that are not done, and what becomes of those in doubt. */
-import type { SentEarlier } from '../api/client.ts';
+import type { SentEarlier } from '../api/operation.ts';
 import { keyWindowMs } from '../api/outcome.ts';
 import { Failure } from '../core/errors.ts';
 import type { Clock } from '../core/host.ts';

@@ -1,12 +1,6 @@
 /** The service of a command: its clients, its token and the transport, each opened when it is needed. */
-import {
-  type AttemptReport,
-  type Client,
-  type ClientOptions,
-  createClient,
-  type ItemOperations,
-  stopGraceMs,
-} from '../api/client.ts';
+import type { AttemptReport } from '../api/attempts.ts';
+import { type Client, type ClientOptions, createClient, stopGraceMs } from '../api/client.ts';
 import { defaultRetries, type RetryPolicy } from '../api/outcome.ts';
 import type { TlsTrust } from '../api/tls.ts';
 import { isRead, type Transport } from '../api/transport.ts';
@@ -16,6 +10,7 @@ import type { ListRef } from '../core/item.ts';
 import { isLoopback } from '../core/loopback.ts';
 import { oneLine } from '../core/text.ts';
 import { listItemOperations } from '../services/list-item/items.ts';
+import type { ItemOperations } from '../services/service.ts';
 import { storeDirectory } from '../settings/directories.ts';
 import { type Address, addressText, companySetting, findValue, type ServiceKind } from '../settings/setting.ts';
 import type { Sources } from '../settings/sources.ts';
@@ -80,9 +75,8 @@ export function serviceAccess(options: ServiceOptions): ServiceAccess {
     const kindOption = kind === 'one' ? {} : { kind };
     const transport = await connect(at, findOnce, context, { ...connectOptions(), ...kindOption });
     opened.push(transport);
-    const settings = { ...clientOptions(at, transport, kind, options), items: await items() };
     const shown = kind === 'one' && at.kind === 'http' ? showWaits(transport, options) : transport;
-    return guardWrites(createClient(shown, { ...settings, ...overrides }), guard);
+    return guardWrites(createClient(shown, { ...clientOptions(at, transport, kind, options), ...overrides }), guard);
   };
   return {
     client,
@@ -121,7 +115,7 @@ function clientOptions(
   transport: Transport,
   kind: 'one' | 'many',
   options: ServiceOptions,
-): Omit<ClientOptions, 'items'> {
+): ClientOptions {
   const { sources, context, typed } = options;
   const { host } = context;
   return {

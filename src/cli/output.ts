@@ -1,6 +1,6 @@
 /** Results on stdout. */
 import type { Command } from 'commander';
-import type { ItemOperations, Operation } from '../api/client.ts';
+import type { Operation } from '../api/operation.ts';
 import type { ApiRequest } from '../api/transport.ts';
 import { Failure } from '../core/errors.ts';
 import type { Host, Output } from '../core/host.ts';
@@ -10,6 +10,7 @@ import { type PlannedRequest, requestView } from '../output/item.ts';
 import { rowOf, wholeLines } from '../output/layout.ts';
 import { openPrinter, type Printer } from '../output/printer.ts';
 import type { PrintFormat, Screen, View } from '../output/view.ts';
+import type { ItemOperations } from '../services/service.ts';
 import { findValue } from '../settings/setting.ts';
 import type { Sources } from '../settings/sources.ts';
 import { type Context, commandPath } from './command.ts';

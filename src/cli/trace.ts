@@ -1,5 +1,5 @@
 /** The output of -v and -vv. */
-import type { AttemptReport } from '../api/client.ts';
+import type { AttemptReport } from '../api/attempts.ts';
 import { secondsText } from '../api/failures.ts';
 import { type ApiRequest, type Attempt, isSuccess, type ResponseHead } from '../api/transport.ts';
 import { printable } from '../core/text.ts';

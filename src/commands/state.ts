@@ -315,7 +315,8 @@ function resolve(
     }
     const { site, list } = target;
     const client = await session.service.client();
-    const item = await client.send(client.items.get({ site, list, id: checkId(id, 'item') }));
+    const items = await session.service.items();
+    const item = await client.send(items.get({ site, list, id: checkId(id, 'item') }));
     const found = graph === undefined ? item.fields : graph.written(item.fields, Object.keys(known.fields));
     if (!flags.force && !holds(found, known.fields, graph?.isSame)) {
       throw new Failure('conflict', `item ${item.id} does not match what was sent for "${key}"`, {

@@ -39,7 +39,8 @@ export const createCommand: CommandSpec = {
         if (flags.dryRun) return showDryRun([list], (items) => items.create(list, fields, idempotencyKey), session);
         const create = async (print: Print<Item>) => {
           const client = await session.service.client();
-          await print(await client.send(client.items.create(list, fields, idempotencyKey)));
+          const items = await session.service.items();
+          await print(await client.send(items.create(list, fields, idempotencyKey)));
         };
         return session.output.printing(itemView, false, create, 'created');
       }),

@@ -44,7 +44,9 @@ export const deleteCommand: CommandSpec = {
         if (flags.keepBefore) {
           return runRecorded({ action: 'delete', ignoreMissing: flags.ignoreMissing }, refs, flags, session);
         }
-        const act = (ref: ItemRef, client: Client) => deleteItem(ref, flags.ignoreMissing === true, client);
+        const items = await session.service.items();
+        const act = (ref: ItemRef, client: Client) =>
+          deleteItem(client.send(items.delete(ref)), ref, flags.ignoreMissing === true);
         return forEachItem({ refs, done: 'deleted', view: deletedView, act }, session);
       }),
     );
@@ -66,9 +68,9 @@ function deleteMany(from: string, flags: DeleteFlags, session: Session): Promise
   return runFrom({ action: 'delete', from, ignoreMissing, needsConfirmation: !yes }, flags, session);
 }
 
-async function deleteItem(ref: ItemRef, ignoreMissing: boolean, client: Client): Promise<{ id: string }> {
+async function deleteItem(deletion: Promise<void>, ref: ItemRef, ignoreMissing: boolean): Promise<{ id: string }> {
   try {
-    await client.send(client.items.delete(ref));
+    await deletion;
   } catch (error) {
     const isMissing = error instanceof Failure && error.kind === 'not-found' && error.details.isPage !== true;
     if (!isMissing || !ignoreMissing) throw error;

@@ -75,15 +75,16 @@ export async function editItems(refs: readonly ItemRef[], isDryRun: boolean, ses
   const isSeveral = refs.length > 1;
   // Checked first, so that an invalid query fails before anything is edited.
   await session.output.check(itemView, isSeveral);
+  const items = await session.service.items();
   await editUntilSent(refs, session, async (updates) => {
     const update = (ref: ItemRef) => {
       const { base, fields } = updates.get(ref) as Update;
       return [ref, fields, strongTag(base.etag)] as const;
     };
     const changed = [...updates.keys()];
-    if (isDryRun) return showDryRun(changed, (items, ref) => items.update(...update(ref)), session);
+    if (isDryRun) return showDryRun(changed, (_, ref) => items.update(...update(ref)), session);
     await confirmChanges([...updates.values()], session);
-    const act = (ref: ItemRef, client: Client) => client.send(client.items.update(...update(ref)));
+    const act = (ref: ItemRef, client: Client) => client.send(items.update(...update(ref)));
     return forEachItem({ refs: changed, isSeveral, done: 'updated', view: itemView, act }, session);
   });
 }
@@ -156,9 +157,10 @@ async function reopenAfterConflict(
   read: ReadonlyMap<string, Fields>,
   editing: Editing,
 ): Promise<Opening> {
-  const { form, bases, client } = editing;
+  const { form, bases, client, session } = editing;
   const { ref } = base;
-  const now = toBase(ref, await client.send(client.items.get(ref)), form);
+  const items = await session.service.items();
+  const now = toBase(ref, await client.send(items.get(ref)), form);
   bases.set(ref.id, now);
   const fields = new Map(Object.entries(now.fields));
   for (const { field, after = null } of changes) {

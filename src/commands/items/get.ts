@@ -20,8 +20,9 @@ export const getCommand: CommandSpec = {
         if (from !== undefined) return runFrom({ action: 'get', from }, flags, session);
         const refs = await itemRefs(ids, session);
         if (flags.dryRun) return showDryRun(refs, (items, ref) => items.get(ref), session);
+        const items = await session.service.items();
         return forEachItem(
-          { refs, done: 'read', view: itemView, act: (ref, client) => client.send(client.items.get(ref)) },
+          { refs, done: 'read', view: itemView, act: (ref, client) => client.send(items.get(ref)) },
           session,
         );
       }),

@@ -1,5 +1,6 @@
 /** `items create --key-field`: one item with its key in a column of Microsoft Graph. Loaded late. */
-import type { Client, Operation } from '../../api/client.ts';
+import type { Client } from '../../api/client.ts';
+import type { Operation } from '../../api/operation.ts';
 import { openKeyField, refuseKeyField } from '../../cli/list-form.ts';
 import { showRequests } from '../../cli/output.ts';
 import { toIdempotencyKey } from '../../cli/run-settings.ts';

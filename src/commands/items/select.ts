@@ -156,7 +156,8 @@ export async function readEach(
   session: Session,
 ): Promise<readonly { readonly ref: ItemRef; readonly item: Item }[]> {
   const read: { readonly ref: ItemRef; readonly item: Item }[] = [];
-  const get = async (ref: ItemRef) => ({ ref, item: await client.send(client.items.get(ref)) });
+  const items = await session.service.items();
+  const get = async (ref: ItemRef) => ({ ref, item: await client.send(items.get(ref)) });
   const failures = await settleEach(refs, get, (found) => void read.push(found), session);
   await reportAll(failures, refs.length, 'read', session);
   session.host.signal.throwIfAborted();

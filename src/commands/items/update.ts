@@ -38,12 +38,13 @@ export const updateCommand: CommandSpec = {
         await refuseFields(ids, command, session);
         const refs = await itemRefs(ids, session);
         if (flags.dryRun) return showDryRun(refs, (items, ref) => items.update(ref, fields), session);
+        const items = await session.service.items();
         return forEachItem(
           {
             refs,
             done: 'updated',
             view: itemView,
-            act: (ref, client) => client.send(client.items.update(ref, fields)),
+            act: (ref, client) => client.send(items.update(ref, fields)),
           },
           session,
         );

@@ -4,7 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
-import type { Client, Finding } from '../../api/client.ts';
+import type { Client } from '../../api/client.ts';
+import type { Finding } from '../../api/operation.ts';
 import type { ResponseHead } from '../../api/transport.ts';
 import { readEarlier } from '../../bulk/earlier-values.ts';
 import { columnPrefix } from '../../bulk/flags.ts';
@@ -223,8 +224,7 @@ async function lookUpMissing(path: string, replay: Replay, session: Session): Pr
   const sought = rows.map((row) => ({ row, hash: replay.doubtOf(row)?.hash, fields: fields.get(row)?.fields }));
   const known: string[] = [];
   for await (const { id } of doneItems(path)) known.push(id);
-  const client = await session.service.client();
-  const { ids, read } = await findByMissingIds(list, { sought, known, replay }, client);
+  const { ids, read } = await findByMissingIds(list, { sought, known, replay }, session);
   const resolutions = [...ids].map(([row, id]) => ({ row, id, isApplied: true, isFound: true }));
   const open = rows.filter((row) => !ids.has(row));
   if (open.length === 0) return { resolutions };

@@ -2,9 +2,10 @@
  * Finds the items of creates in doubt where the service has no query: where ids are numbers, among those that are missing
  * between the ids that the run got (docs/decisions.md, doubt-3). Loaded late.
  */
-import type { Client } from '../../api/client.ts';
+
 import type { Replay } from '../../bulk/journal-read.ts';
 import { payloadHash } from '../../bulk/keys.ts';
+import type { Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import { type Fields, holdsFields, type Item, type ListRef } from '../../core/item.ts';
 import { countOf } from '../../core/text.ts';
@@ -33,16 +34,18 @@ const atOnce = 4;
 export async function findByMissingIds(
   list: ListRef,
   { sought, known, replay }: { sought: readonly SoughtItem[]; known: readonly string[]; replay: Replay },
-  client: Client,
+  session: Session,
 ): Promise<{ readonly ids: ReadonlyMap<number, string>; readonly read: number }> {
+  const client = await session.service.client();
+  const items = await session.service.items();
   const candidates = missingIds(known, sought.length, replay.header.run);
   const matches = new Map<number, string[]>();
   const rowsOf = new Map<string, number[]>();
   let read = 0;
   for (let at = 0; at < candidates.length; at += atOnce) {
     const some = candidates.slice(at, at + atOnce);
-    const items = await Promise.all(some.map((id) => readIfThere({ ...list, id }, client)));
-    for (const item of items) {
+    const found = await Promise.all(some.map((id) => readIfThere(client.send(items.get({ ...list, id })))));
+    for (const item of found) {
       if (item === undefined) continue;
       read += 1;
       for (const each of sought) {
@@ -85,9 +88,9 @@ function tooFarApart(run: string): Failure {
   });
 }
 
-async function readIfThere(ref: ListRef & { readonly id: string }, client: Client): Promise<Item | undefined> {
+async function readIfThere(reading: Promise<Item>): Promise<Item | undefined> {
   try {
-    return await client.send(client.items.get(ref));
+    return await reading;
   } catch (error) {
     if (error instanceof Failure && error.kind === 'not-found') return undefined;
     throw error;

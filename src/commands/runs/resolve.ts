@@ -272,7 +272,8 @@ async function checkApplied({ row, id }: Resolution, { replay, flags }: Checked,
   }
   const target = await checkTarget(header, session);
   const client = await session.service.client();
-  const item = await client.send(client.items.get({ ...target, id }));
+  const items = await session.service.items();
+  const item = await client.send(items.get({ ...target, id }));
   const { column } = header.keyField ?? {};
   const hasKey = column !== undefined && typeof key === 'string' && ownField(item.fields, column) === key;
   if (flags.force || hasKey || hash === payloadHash(action === 'create' ? undefined : id, item.fields)) return;

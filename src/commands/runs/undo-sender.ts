@@ -1,11 +1,14 @@
 /** Undoes a run, except for items that changed since: deletes created ones, restores earlier values. */
-import type { AttemptResult, Client, NotDone, Operation, RequestAttempts } from '../../api/client.ts';
+import type { AttemptResult, NotDone, RequestAttempts } from '../../api/attempts.ts';
+import type { Client } from '../../api/client.ts';
+import type { Operation } from '../../api/operation.ts';
 import { payloadHash } from '../../bulk/keys.ts';
 import type { Sender } from '../../bulk/outcome.ts';
 import { deleteById, isMissing, onlyRead, type SentResult } from '../../bulk/plan.ts';
 import { Failure } from '../../core/errors.ts';
 import { type Fields, holdsFields, type Item, type ListRef, ownField, strongTag } from '../../core/item.ts';
 import { objectFrom } from '../../core/json.ts';
+import type { ItemOperations } from '../../services/service.ts';
 
 /** An item that a run created or changed: a row of its undo. */
 export interface UndoRow {
@@ -22,6 +25,7 @@ interface UndoOptions {
   readonly run: string;
   readonly list: ListRef;
   readonly client: Client;
+  readonly items: ItemOperations;
   /** Whether items that changed since are undone too. */
   readonly isForced: boolean;
 }
@@ -81,17 +85,17 @@ class Reversal {
   }
 
   #start(ifMatch: string | undefined): RequestAttempts<SentResult> {
-    const { client, list } = this.#options;
+    const { client, items, list } = this.#options;
     const { id, fields } = this.#row;
     const ref = { ...list, id };
     const operation: Operation<SentResult> =
-      fields === undefined ? deleteById(client.items, ref, ifMatch) : client.items.update(ref, fields, ifMatch);
+      fields === undefined ? deleteById(items, ref, ifMatch) : items.update(ref, fields, ifMatch);
     return client.startAttempts({ ...operation, sentMsAgo: this.#sentMsAgo });
   }
 
   #read(): Promise<AttemptResult<Item>> {
-    const { client, list } = this.#options;
-    this.#reading ??= client.startAttempts(client.items.get({ ...list, id: this.#row.id }));
+    const { client, items, list } = this.#options;
+    this.#reading ??= client.startAttempts(items.get({ ...list, id: this.#row.id }));
     return this.#reading.attempt();
   }
 

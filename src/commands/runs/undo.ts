@@ -339,13 +339,17 @@ async function planOf(
     counts: before === undefined ? newCounts(items.count) : { ...before.counts },
     nextSeq: before?.nextSeq ?? 1,
     tasks: tasksOf(undo, before, present),
-    createSender: (client) =>
+    createSender: (client, items) =>
       isCreate
         ? {
-            ...createRowSender('create', list, client, { sendsKeys, keyOf: undefined, ignoreMissing: false, given }),
+            ...createRowSender('create', list, client, {
+              ...{ items, sendsKeys, given },
+              keyOf: undefined,
+              ignoreMissing: false,
+            }),
             hashOf: ({ fields = {} }) => payloadHash(undefined, fields),
           }
-        : createUndoSender({ run, list, client, isForced: flags.force === true }),
+        : createUndoSender({ run, list, client, items, isForced: flags.force === true }),
     pace: items.needsReads ? halved(pace) : pace,
     rejects: openRejectsFile(undo.rejects, { row: rejectedRow }),
     nextSteps: nextSteps({

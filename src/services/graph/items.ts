@@ -3,8 +3,9 @@
  * "Create listItem", "Get listItem", "Update listItem" and "Delete listItem", how to read the responses, and its errors.
  */
 import { randomUUID } from 'node:crypto';
-import type { GivenIds, ItemOperations, Operation } from '../../api/client.ts';
 import { type ErrorWording, listName, purposeOf } from '../../api/failures.ts';
+import type { GivenIds, Operation } from '../../api/operation.ts';
+import { checkNew, updateCheck } from '../../api/proof.ts';
 import {
   bareItem,
   checkDeleted,
@@ -20,7 +21,7 @@ import { Failure } from '../../core/errors.ts';
 import { attempt } from '../../core/files.ts';
 import { type Fields, headerValue, type Item, type ItemRef, type ListRef, pathSegment } from '../../core/item.ts';
 import { isObject, type JsonObject, type JsonValue, objectFrom, printJson } from '../../core/json.ts';
-import { checkNew, updateCheck } from '../list-item/items.ts';
+import type { ItemOperations } from '../service.ts';
 
 export const graphOperations: ItemOperations = {
   create: createOperation,

@@ -3,21 +3,15 @@
  * has no idempotency keys.
  */
 
-import type {
-  Client,
-  Finding,
-  GivenIds,
-  ItemOperations,
-  Operation,
-  SentEarlier,
-  WriteCheck,
-} from '../../api/client.ts';
+import type { Client } from '../../api/client.ts';
 import { listName } from '../../api/failures.ts';
+import type { Finding, GivenIds, Operation, SentEarlier, WriteCheck } from '../../api/operation.ts';
 import type { ResponseHead, ServiceResponse } from '../../api/transport.ts';
 import { Failure } from '../../core/errors.ts';
 import { type Fields, type Item, type ListRef, ownField } from '../../core/item.ts';
 import { type JsonValue, objectFrom } from '../../core/json.ts';
 import { shellWord } from '../../core/text.ts';
+import type { ItemOperations } from '../service.ts';
 import { type Column, columnHint, readColumns, textLiteral } from './columns.ts';
 import { graphErrors, graphOperations, toRequest } from './items.ts';
 import { authorOf, type Evidence, ownershipOf, sentSince } from './ownership.ts';

@@ -1,6 +1,7 @@
 /** Whether an item that has the key of a create was made by that create (docs/decisions.md, keys-7). */
 
-import type { Client, SentEarlier } from '../../api/client.ts';
+import type { Client } from '../../api/client.ts';
+import type { SentEarlier } from '../../api/operation.ts';
 import { parseHttpDate } from '../../api/outcome.ts';
 import type { ResponseHead } from '../../api/transport.ts';
 import { Failure } from '../../core/errors.ts';

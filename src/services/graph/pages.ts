@@ -1,7 +1,8 @@
 /** Collections of Microsoft Graph, a page at a time ("Paging Microsoft Graph data"), and queries for items. */
 
-import type { Client, Operation } from '../../api/client.ts';
+import type { Client } from '../../api/client.ts';
 import { type ErrorWording, listName, type Purpose } from '../../api/failures.ts';
+import type { Operation } from '../../api/operation.ts';
 import { parseResponseJson, toItem } from '../../api/response.ts';
 import { type ServiceResponse, tooLarge } from '../../api/transport.ts';
 import { Failure } from '../../core/errors.ts';

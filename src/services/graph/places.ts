@@ -1,6 +1,7 @@
 /** Sites and lists of Microsoft Graph: their addresses in the browser, their names and their ids. */
 
-import type { Client, Operation } from '../../api/client.ts';
+import type { Client } from '../../api/client.ts';
+import type { Operation } from '../../api/operation.ts';
 import { parseResponseJson } from '../../api/response.ts';
 import type { ApiRequest } from '../../api/transport.ts';
 import { Failure } from '../../core/errors.ts';

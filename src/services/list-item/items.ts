@@ -1,8 +1,9 @@
 /** The operations on items of the list item service (docs/decisions.md): their requests, and how to read the responses. */
 
-import type { GivenIds, ItemOperations, Operation, VerifyingRead, WriteCheck } from '../../api/client.ts';
 import { listName, purposeOf } from '../../api/failures.ts';
-import { bareItem, checkDeleted, ForeignResponse, parseItem, parseUpdatedItem } from '../../api/response.ts';
+import type { GivenIds, Operation, WriteCheck } from '../../api/operation.ts';
+import { checkNew, readBack, updateCheck } from '../../api/proof.ts';
+import { bareItem, checkDeleted, parseItem, parseUpdatedItem } from '../../api/response.ts';
 import { type ApiRequest, isSuccess, type ServiceResponse } from '../../api/transport.ts';
 import { Failure } from '../../core/errors.ts';
 import { attempt } from '../../core/files.ts';
@@ -11,13 +12,13 @@ import {
   type Fields,
   fieldsBytesMax,
   headerValue,
-  holdsFields,
   type Item,
   type ItemRef,
   type ListRef,
   pathSegment,
 } from '../../core/item.ts';
 import { printJson } from '../../core/json.ts';
+import type { ItemOperations } from '../service.ts';
 
 /** The service of docs/decisions.md. */
 export const listItemOperations: ItemOperations = {
@@ -111,12 +112,6 @@ function itemPath(ref: ItemRef): string {
   return `${listPath(ref)}/${pathSegment(ref.id, 'item')}`;
 }
 
-/** @throws {ForeignResponse} if another create of the run returned the item */
-export function checkNew(item: Item, given: GivenIds | undefined, whose: string): Item {
-  if (given === undefined || given.add(item.id)) return item;
-  throw new ForeignResponse(`the response has the id "${item.id.slice(0, 100)}", which ${whose}`);
-}
-
 /** For a create whose 2xx has an unusable body: reads the item of its `Location` (responses-5). */
 function createCheck(list: ListRef, fields: Fields, given?: GivenIds): WriteCheck<Item> {
   return {
@@ -134,15 +129,6 @@ function createCheck(list: ListRef, fields: Fields, given?: GivenIds): WriteChec
   };
 }
 
-/**
- * For a conditional update that was refused (412) after an attempt in doubt, which may have changed the item.
- *
- * @param get reads the item
- */
-export function updateCheck(get: Operation<Item>, fields: Fields, mayDisprove: boolean): WriteCheck<Item> {
-  return { findRead: ({ status }) => (status === 412 ? readBack(get, fields) : undefined), mayDisprove };
-}
-
 /** The id in a `Location` (RFC 9110, section 10.2.2) of exactly one item of the list. */
 function parseLocation(location: string | undefined, address: string, list: ListRef): string | undefined {
   if (location === undefined) return undefined;
@@ -154,13 +140,4 @@ function parseLocation(location: string | undefined, address: string, list: List
     const segment = href.startsWith(base) ? href.slice(base.length) : '';
     return /^[^/?#]+$/.test(segment) ? checkId(decodeURIComponent(segment), 'item') : undefined;
   });
-}
-
-/** A write of these fields was applied if the item has them. */
-function readBack({ request, read }: Operation<Item>, fields: Fields): VerifyingRead<Item> {
-  const readWritten = (response: ServiceResponse) => {
-    const item = read(response);
-    return holdsFields(item.fields, fields) ? item : undefined;
-  };
-  return { request, read: readWritten };
 }

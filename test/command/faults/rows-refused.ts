@@ -136,11 +136,10 @@ async function updateUnchanged(
     clock: host.clock,
     random: host.random,
     honorsKeys: false,
-    items: listItemOperations,
   };
   const client = createClient(transport, { ...options, ...defaultRetries });
   const item = { site: 'home', list: 'tasks', id: '17' };
-  const updating = client.send(client.items.update(item, objectFrom([['Title', 'Bread']]), '"1"'));
+  const updating = client.send(listItemOperations.update(item, objectFrom([['Title', 'Bread']]), '"1"'));
   const ended = await updating.then(
     ({ id }) => id,
     (error: unknown) => (error instanceof Failure ? error.kind : error),

@@ -28,7 +28,6 @@ export async function answerWords(
   limits: Partial<AttemptLimits> = {},
 ): Promise<string> {
   const client = createClient(transport, {
-    items: listItemOperations,
     ...{
       timeoutMs: 5000,
       signal: new AbortController().signal,
@@ -41,11 +40,11 @@ export async function answerWords(
     clock: { now: Date.now, monotonicMs: () => performance.now(), sleep: checkedSleep, every: () => () => {} },
   });
   const ask: Readonly<Record<Verb, () => Promise<Item | undefined>>> = {
-    get: () => client.send(client.items.get(ref)),
-    create: () => client.send(client.items.create(list, { Title: 'a' }, 'key')),
-    update: () => client.send(client.items.update(ref, { Title: 'a' }, '"1"')),
+    get: () => client.send(listItemOperations.get(ref)),
+    create: () => client.send(listItemOperations.create(list, { Title: 'a' }, 'key')),
+    update: () => client.send(listItemOperations.update(ref, { Title: 'a' }, '"1"')),
     delete: async () => {
-      await client.send(client.items.delete(ref));
+      await client.send(listItemOperations.delete(ref));
       return undefined;
     },
   };

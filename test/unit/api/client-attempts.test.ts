@@ -1,6 +1,7 @@
 /** Single attempts: their results and limits. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { AttemptReport, ClientOptions } from '../../../src/api/client.ts';
+import type { AttemptReport } from '../../../src/api/attempts.ts';
+import type { ClientOptions } from '../../../src/api/client.ts';
 import type { ErrorWording } from '../../../src/api/failures.ts';
 import { ForeignResponse, parseServiceError } from '../../../src/api/response.ts';
 import type { Attempt, Method } from '../../../src/api/transport.ts';

@@ -1,7 +1,7 @@
 /** Writes in doubt that a later response, or one read, resolves. */
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import type { Finding, VerifyingRead, WriteCheck } from '../../../src/api/client.ts';
+import type { Finding, VerifyingRead, WriteCheck } from '../../../src/api/operation.ts';
 import type { Attempt, ServiceResponse } from '../../../src/api/transport.ts';
 import { Failure, Stopped } from '../../../src/core/errors.ts';
 import { answered, clientWith, lost, operation, requestOf, unreadable } from './client-world.ts';

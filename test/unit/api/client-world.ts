@@ -1,8 +1,8 @@
 /** A client with a scripted transport. */
 
-import { type ClientOptions, createClient, type Operation } from '../../../src/api/client.ts';
+import { type ClientOptions, createClient } from '../../../src/api/client.ts';
+import type { Operation } from '../../../src/api/operation.ts';
 import type { ApiRequest, Attempt, AttemptLimits, Method, Transport } from '../../../src/api/transport.ts';
-import { listItemOperations } from '../../../src/services/list-item/items.ts';
 import { testHost } from '../../support/test-host.ts';
 
 /** How long each attempt takes. */
@@ -75,7 +75,6 @@ export function clientWith(
     maxWaitMs: 180_000,
     honorsKeys: true,
     signal: host.signal,
-    items: listItemOperations,
   };
   const options = { ...given, clock, random: host.random, ...more };
   /** Suspends the machine: only the wall clock advances. */

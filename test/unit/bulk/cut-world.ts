@@ -1,5 +1,5 @@
 /** What a run is sent to in memory, and by whom, for runs that are cut off. */
-import type { AttemptResult } from '../../../src/api/client.ts';
+import type { AttemptResult } from '../../../src/api/attempts.ts';
 import type { JournalIo } from '../../../src/bulk/journal-lines.ts';
 import type { Sender } from '../../../src/bulk/outcome.ts';
 import { Failure } from '../../../src/core/errors.ts';

@@ -1,7 +1,7 @@
 /** What a run needs, made of plain values: a clock that jumps, a sender that answers as a test says, a journal to look at. */
 
 import { setImmediate } from 'node:timers/promises';
-import type { AttemptResult, NotDone } from '../../../src/api/client.ts';
+import type { AttemptResult, NotDone } from '../../../src/api/attempts.ts';
 import type { RunJournal } from '../../../src/bulk/journal.ts';
 import type { JournalRecord } from '../../../src/bulk/journal-format.ts';
 import type { RowResult, RunningCounts, Task } from '../../../src/bulk/outcome.ts';

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { AttemptResult } from '../../../src/api/client.ts';
+import type { AttemptResult } from '../../../src/api/attempts.ts';
 import type { Task } from '../../../src/bulk/outcome.ts';
 import { Pace } from '../../../src/bulk/pace.ts';
 import { Failure, Stopped } from '../../../src/core/errors.ts';

@@ -1,6 +1,7 @@
 /** Collections of Microsoft Graph, page by page. */
 import { expect, test } from 'vitest';
-import type { Client, Operation } from '../../../../src/api/client.ts';
+import type { Client } from '../../../../src/api/client.ts';
+import type { Operation } from '../../../../src/api/operation.ts';
 import { pagesOf } from '../../../../src/services/graph/pages.ts';
 
 const address = 'https://graph.example/v1.0';
