@@ -60,9 +60,14 @@ describe('that would be seen', () => {
   ] as const)('of listctl with retries of rows in doubt: rows are duplicated (%s)', async (mode, service) => {
     const client = listctlWith('--in-doubt', 'retry');
     const more = { modes: [mode], service, client, goesOn: true };
-    const [end] = await crashLoop({ seed, kills: 8, rows: [60, 90], ...more });
+    let doubled = 0;
+    // Not every kill leaves a row in doubt that was stored.
+    for (let round = 0; round < 5 && doubled === 0; round += 1) {
+      const [end] = await crashLoop({ seed: seed + round, kills: 8, rows: [60, 90], ...more });
+      doubled += end?.counts.doubled ?? 0;
+    }
 
-    expect({ seed, doubled: (end?.counts.doubled ?? 0) > 0 }).toEqual({ seed, doubled: true });
+    expect({ seed, doubled: doubled > 0 }).toEqual({ seed, doubled: true });
   });
 
   test('of a session that prints an id before it is recorded, whatever a later one makes good', async () => {
