@@ -18,6 +18,7 @@ import { presentMoment, refuseSameFile } from '../bulk/record.ts';
 import { findRunFailure } from '../bulk/send.ts';
 import { checkMaxDelete, readMaxDelete } from '../cli/guards.ts';
 import { parseFormFlags, showMapping } from '../cli/list-form.ts';
+import { describeList } from '../cli/run-settings.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { absolutePath } from '../core/files.ts';
@@ -102,8 +103,7 @@ export async function applyManifest(name: string, flags: ApplyFlags, session: Se
     (failure) => report.add(failure),
   );
   if (opened.manifest.isBlank) throw blankManifest(opened);
-  const { origin: service, site, list } = opened.target;
-  const of = { action: 'apply', service, site, list, shard: null };
+  const of = { action: 'apply', service: opened.target.origin, list: opened.list.ids, shard: null };
   const summary = isOnlyShown ? noSummary : await openSummary(summaryJson, of, session);
   // Opened before the first request, while another file can still be named.
   if (out !== undefined && descriptorNamed(out, session.host) === 1) session.output.claimStdout('--out', false);
@@ -205,7 +205,9 @@ async function applyTo(known: State | undefined, options: ApplyOptions, session:
   // A saved plan is not shown again.
   if (saved !== undefined) {
     const isEmpty = plan.steps.length === 0;
-    const what = isEmpty ? `nothing to do: ${name} has no changes` : `applying ${name}: ${stepsOf(plan, session)}`;
+    const what = isEmpty
+      ? `nothing to do: ${name} has no changes`
+      : `applying ${name}: ${stepsOf(plan, opened, session)}`;
     await session.messages.say(what);
   }
   if (plan.steps.length > 0) await confirmPlan(plan, deletes, options, session);
@@ -400,17 +402,17 @@ function guardedDeletes(
 async function confirmPlan(
   plan: PlanFile,
   deletes: Deletes | undefined,
-  { saved, flags }: ApplyOptions,
+  { saved, flags, opened }: ApplyOptions,
   session: Session,
 ): Promise<void> {
-  const { prompts, service, settings } = session;
+  const { prompts, service } = session;
   if (deletes !== undefined || (saved === undefined && !flags.yes)) {
-    const steps = stepsOf(plan, session);
+    const steps = stepsOf(plan, opened, session);
     const question = `${steps.charAt(0).toUpperCase()}${steps.slice(1)}?`;
     const typed = deletes && { words: [String(deletes.count), plan.target.list], purpose: `delete ${deletes.text}` };
     if (!(isSeen(session) && (await prompts.confirm(question, typed)))) throw notConfirmed(deletes, session);
   }
-  await service.confirmWrites(settings.placeText(plan.target));
+  await service.confirmWrites(describeList(opened.list));
 }
 
 function notConfirmed(deletes: Deletes | undefined, { prompts }: Session): Failure {
@@ -422,6 +424,6 @@ function notConfirmed(deletes: Deletes | undefined, { prompts }: Session): Failu
   });
 }
 
-function stepsOf({ target, counts }: PlanFile, { settings }: Session): string {
-  return stepsText(counts, `${settings.placeText(target)} on ${settings.target()}`);
+function stepsOf({ counts }: PlanFile, { list }: OpenManifest, { settings }: Session): string {
+  return stepsText(counts, `${describeList(list)} on ${settings.target()}`);
 }

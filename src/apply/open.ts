@@ -14,6 +14,7 @@ import { refuseHardLinks, takeLock } from '../core/lock.ts';
 import { countOf, shellWord } from '../core/text.ts';
 import { nameOf, openInput } from '../rows/input.ts';
 import { findFormat } from '../rows/read.ts';
+import type { ResolvedList } from '../services/service.ts';
 import { findRunsDirectory } from '../settings/directories.ts';
 import type { GraphList } from './graph.ts';
 import { type Manifest, type ManifestOptions, readManifest } from './manifest.ts';
@@ -34,6 +35,7 @@ export interface OpenManifest {
   wordsFor(plan: string): string;
   readonly manifest: Manifest;
   readonly target: Target;
+  readonly list: ResolvedList;
   /** The list with its columns, for Microsoft Graph. */
   readonly graph: GraphList | undefined;
   /** The absolute path of the state with links resolved, so that its lock is the same for each name. */
@@ -66,8 +68,8 @@ export async function openManifest(
   const input = await openInput(name, { host, spoolDirectory: findRunsDirectory(host) });
   let graph: GraphList | undefined;
   const openGraph = async (head: ListNames) => {
-    const list = await session.settings.locate(head);
-    graph = await (await import('./graph.ts')).openGraphList(list, reading, session);
+    const { ids } = await session.service.resolve(session.settings.list(head));
+    graph = await (await import('./graph.ts')).openGraphList(ids, reading, session);
     return graph;
   };
   try {
@@ -87,9 +89,10 @@ export async function openManifest(
     const isLong = input.sizeBytes > (isYaml ? longBytes.yaml : longBytes.other);
     const manifest = await whileShown(() => ({ doing: `reading ${nameOf(name)}` }), session, read, isLong);
     for (const notice of manifest.notices) await session.messages.say(`listctl: ${notice}`);
-    const target = { origin: runOrigin(session), ...(await session.settings.locate(manifest)) };
+    const list = await session.service.resolve(session.settings.list(manifest));
+    const target = { origin: runOrigin(session), ...list.ids };
     const toWords = (file: string) => wordsFor(file, flags, session);
-    return { name, words: toWords(name), wordsFor: toWords, manifest, target, graph, statePath };
+    return { name, words: toWords(name), wordsFor: toWords, manifest, target, list, graph, statePath };
   } finally {
     for (const failure of problems[0]) onProblem(failure);
     await reportBadRows(nameOf(name), ...problems, session);

@@ -1,5 +1,6 @@
 /** Shows the plan of `apply`, and hints about it. */
 import { batched } from '../bulk/outputs.ts';
+import { describeList } from '../cli/run-settings.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import type { Output } from '../core/host.ts';
@@ -33,15 +34,16 @@ export async function showPlan(
 ): Promise<void> {
   const { host, output } = session;
   const notes = await notesOf(plan, isNew, { opened, flags }, session);
+  const place = `${describeList(opened.list)} at ${session.settings.address()}`;
   // A saved plan was shown when it was made.
   if (!isOnlyShown && saved !== undefined) return;
   const isAsked = plan.steps.length > 0 && !flags.yes && isSeen(session);
   if (output.format(!isOnlyShown) === 'pretty' && !output.hasQuery) {
-    await drawPlan(plan, state, notes, host.stdout, session);
+    await drawPlan(plan, state, { place, notes }, host.stdout, session);
   } else if (isOnlyShown) {
-    await printPlanFile(plan, state, notes, session);
+    await printPlanFile(plan, state, { place, notes }, session);
   } else if (isAsked) {
-    await drawPlan(plan, state, notes, host.stderr, session);
+    await drawPlan(plan, state, { place, notes }, host.stderr, session);
   }
   if (isOnlyShown || !flags.yes) await sayRenamed(plan, state, opened, session);
 }
@@ -89,32 +91,26 @@ export function isShownOnTerminal(session: Session): boolean {
   return session.output.format(false) === 'pretty' && session.host.stdout.isTTY;
 }
 
-async function drawPlan(
-  plan: PlanFile,
-  state: State,
-  notes: readonly string[],
-  output: Output,
-  session: Session,
-): Promise<void> {
-  const screen = output === session.host.stdout ? await session.output.screen() : await session.messages.errorScreen();
-  const place = placeOf(plan, session);
-  await writeAll(withNewlines(planLines(plan, state.items, { place, notes }, screen)), output);
+/** What stands above the steps. */
+interface PlanHead {
+  readonly place: string;
+  readonly notes: readonly string[];
 }
 
-function placeOf({ target }: PlanFile, { settings }: Session): string {
-  return `${settings.placeText(target)} at ${settings.address()}`;
+async function drawPlan(plan: PlanFile, state: State, head: PlanHead, output: Output, session: Session): Promise<void> {
+  const screen = output === session.host.stdout ? await session.output.screen() : await session.messages.errorScreen();
+  await writeAll(withNewlines(planLines(plan, state.items, head, screen)), output);
 }
 
 function* withNewlines(lines: Iterable<string>): Generator<string> {
   for (const line of lines) yield `${line}\n`;
 }
 
-async function printPlanFile(plan: PlanFile, state: State, notes: readonly string[], session: Session): Promise<void> {
+async function printPlanFile(plan: PlanFile, state: State, head: PlanHead, session: Session): Promise<void> {
   const { output, host } = session;
   const format = output.format(false);
   if (format === 'none') return;
   if (format === 'markdown' && !output.hasQuery) {
-    const head = { place: placeOf(plan, session), notes };
     await host.stdout.write(planMarkdown(plan, state.items, head));
     return;
   }

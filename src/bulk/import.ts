@@ -14,13 +14,14 @@ import {
   toSentFields,
 } from '../cli/list-form.ts';
 import { confirm } from '../cli/prompts.ts';
+import { describeList } from '../cli/run-settings.ts';
 import type { Session } from '../cli/session.ts';
 import { warnOfExpiry } from '../cli/token-lifetime.ts';
 import { takeStdin } from '../cli/values.ts';
 import { Failure } from '../core/errors.ts';
 import { absolutePath, resolveLinks } from '../core/files.ts';
 import { untilStopped } from '../core/host.ts';
-import type { Fields } from '../core/item.ts';
+import type { Fields, ListRef } from '../core/item.ts';
 import { type JsonObject, parseJson, printJson } from '../core/json.ts';
 import { countOf, countText } from '../core/text.ts';
 import type { OutputFile } from '../core/write-file.ts';
@@ -31,6 +32,7 @@ import { openRows, type RowsFile } from '../rows/read.ts';
 import { openRejects } from '../rows/rejects.ts';
 import { type BadRow, fromReading, type Row, type RowAction } from '../rows/types.ts';
 import type { KeyField } from '../services/graph/key-field.ts';
+import type { ResolvedList } from '../services/service.ts';
 import { findRunsDirectory } from '../settings/directories.ts';
 import type { EarlierFile } from './earlier-values.ts';
 import { type BulkOptions, formatKeySource, halved } from './flags.ts';
@@ -49,7 +51,7 @@ import {
   type Summary,
 } from './outputs.ts';
 import { createKeepingSender, createRowSender, type RunPlan, toOperation } from './plan.ts';
-import { checkFile, openShown } from './progress.ts';
+import { checkAlone, checkFile, openShown } from './progress.ts';
 import {
   checkJournalPath,
   identityOf,
@@ -97,8 +99,7 @@ async function showDryRun(run: FileRun, session: Session): Promise<void> {
 }
 
 async function* requestsOf(run: FileRun, session: Session): AsyncGenerator<PlannedRequest> {
-  const { file, keyOf, hasOwnKeys } = run;
-  const list = session.settings.list();
+  const { file, keyOf, hasOwnKeys, list } = run;
   const items = (await keyedItems(run, undefined, session)) ?? (await session.service.items());
   const unknownKey = run.input.keyField === undefined || hasOwnKeys ? undefined : '<key>';
   const { action } = file.options;
@@ -106,7 +107,7 @@ async function* requestsOf(run: FileRun, session: Session): AsyncGenerator<Plann
   for await (const block of file.blocks()) {
     for (const row of block) {
       if (row.problem !== undefined || repeatedOnce(run).has(row.number)) continue;
-      const { request } = toOperation(items, row, action, list, keyOf?.(row) ?? unknownKey, given);
+      const { request } = toOperation(items, row, action, list.ids, keyOf?.(row) ?? unknownKey, given);
       const { method, path, headers, body } = request;
       const shown = typeof body === 'string' ? { body: parseJson(body) } : {};
       yield { method, url: session.settings.address() + path, headers, ...shown };
@@ -131,6 +132,7 @@ export interface ImportCommand {
 const pastTense = { create: 'created', get: 'read', update: 'updated', delete: 'deleted' } as const;
 
 interface FileRun {
+  readonly list: ResolvedList;
   readonly command: ImportCommand;
   readonly summary: Summary;
   readonly options: BulkOptions;
@@ -163,15 +165,15 @@ export async function runImport(command: ImportCommand, options: BulkOptions, se
   const { host } = session;
   const { action, from } = command;
   if (options.keyField !== undefined) refuseKeyField(session);
-  await session.settings.locate();
-  session.settings.address();
   refuseContradictions(command, options);
   if (options.keysFrom !== undefined) refuseKeys(options, session);
+  const named = session.settings.list();
+  session.settings.address();
   if (from === '-' && command.ids === undefined) takeStdin(host);
   if (options.journal !== undefined) checkJournalPath(options.journal, host);
   refuseSameFile(filesOf(from, options), host);
   const report = await openFailureReport(options.reports, { command: `items ${action}`, file: from }, session);
-  const of = { action, service: runOrigin(session), ...session.settings.list(), shard: shardText(options) };
+  const of = { action, service: runOrigin(session), list: named, shard: shardText(options) };
   const summary = command.isDryRun ? noSummary : await openSummary(options.summaryJson, of, session);
   const rejects = command.isDryRun ? undefined : await openRejectsOutput(options.rejects, action === 'get', session);
   try {
@@ -190,21 +192,26 @@ async function runInput(
   const { action, common: typed, from } = command;
   const input = await (command.ids === undefined ? openShown(from, session) : openTyped(command.ids, session));
   try {
-    const keyField = await keyFieldOf(options, session);
-    const form = await formOf(command, options, session);
-    const common = form === undefined ? typed.fields : await toSentFields(typed, form, false);
     const readOnly = await readOnlyFields(session);
-    const file = await openRows(input, { ...options, action, common, readOnly, form });
-    const keyOf = keyOfRows(file, options, session);
+    const plain = { ...options, action, common: typed.fields, readOnly };
+    const checkFirst = async () =>
+      checkAlone(await openRows(input, plain), options.skipInvalid, outputs.report, session);
+    const list = await resolveAfter(checkFirst, session);
+    outputs.summary.resolved(list.ids);
+    const keyField = await keyFieldOf(options, list.ids, session);
+    const form = await formOf(command, options, list.ids, session);
+    const common = form === undefined ? typed.fields : await toSentFields(typed, form, false);
+    const file = await openRows(input, { ...plain, common, form });
+    const keyOf = keyOfRows(file, options, list.ids, session);
     const own = await ownKeysIn(distinctRows(file, keyOf, options), options);
     const watched = watchRepeated(own.file);
     const sample = sampled(watched.file);
     const check = await checkFile(sample.file, options.skipInvalid, outputs.report, session);
     const repeated = await watched.find();
     if (repeated !== undefined) await session.messages.say(`listctl: ${repeatedNotice(repeated, action)}`);
-    const facts = inputOf(file, { ...check, sample: sample.rows() }, { command, options }, keyField, session);
+    const facts = inputOf(file, { ...check, sample: sample.rows() }, { command, options, list }, keyField, session);
     const hasOwnKeys = own.isFound();
-    const run = { command, options, file, check, input: facts, keyOf, hasOwnKeys, repeated, ...outputs };
+    const run = { command, options, list, file, check, input: facts, keyOf, hasOwnKeys, repeated, ...outputs };
     // Reads are recorded only on request, since they can be repeated.
     const isAsked = options.journal !== undefined || options.resume !== false;
     const isRecorded = options.hasJournal && (isAsked || (action !== 'get' && check.rows > 0));
@@ -220,16 +227,22 @@ async function runInput(
   }
 }
 
+/** Resolves the list; what the file alone shows is said before any request. */
+async function resolveAfter(checkFirst: () => Promise<void>, { service, settings }: Session): Promise<ResolvedList> {
+  if ((await service.load()).resolve !== undefined) await checkFirst();
+  return service.resolve(settings.list());
+}
+
 function openTyped(ids: readonly string[], { host }: Session): Promise<Input> {
   return openIds(ids, { host, spoolDirectory: findRunsDirectory(host) });
 }
 
 /** Only the fields of a create or an update have to fit the columns. */
-async function formOf({ action }: ImportCommand, options: BulkOptions, session: Session) {
+async function formOf({ action }: ImportCommand, options: BulkOptions, list: ListRef, session: Session) {
   const isWrite = action === 'create' || action === 'update';
   if (session.settings.service !== 'graph' || !isWrite) return undefined;
   const filled = options.keyField === undefined ? [] : [options.keyField];
-  return openListForm(session.settings.list(), { ...options, filled }, session);
+  return openListForm(list, { ...options, filled }, session);
 }
 
 /** Items that are read back have fields that Microsoft Graph refuses to write. */
@@ -245,9 +258,9 @@ function refuseContradictions({ isDryRun }: ImportCommand, { resume, restart, su
   });
 }
 
-function keyOfRows(file: RowsFile, { keysFrom }: BulkOptions, session: Session): FileRun['keyOf'] {
+function keyOfRows(file: RowsFile, { keysFrom }: BulkOptions, list: ListRef, session: Session): FileRun['keyOf'] {
   if (keysFrom === undefined) return undefined;
-  return keyDeriver(keysFrom, file, { origin: runOrigin(session), ...session.settings.list() });
+  return keyDeriver(keysFrom, file, { origin: runOrigin(session), ...list });
 }
 
 function refuseKeys({ keyField }: BulkOptions, { settings }: Session): void {
@@ -256,8 +269,8 @@ function refuseKeys({ keyField }: BulkOptions, { settings }: Session): void {
   throw new Failure('usage', `--idempotency-key-from cannot be used with ${why}`);
 }
 
-async function keyFieldOf({ keyField }: BulkOptions, session: Session): Promise<KeyField | undefined> {
-  return keyField === undefined ? undefined : openKeyField(keyField, session.settings.list(), session);
+async function keyFieldOf({ keyField }: BulkOptions, list: ListRef, session: Session): Promise<KeyField | undefined> {
+  return keyField === undefined ? undefined : openKeyField(keyField, list, session);
 }
 
 /** Looks for the keys in the rows themselves while they are checked. */
@@ -276,7 +289,7 @@ async function ownKeysIn(file: RowsFile, { keyField, keysFrom }: BulkOptions): P
 
 /** The operations that write a key; undefined for those of the service. */
 async function keyedItems(
-  { input: { keyField }, hasOwnKeys, options: { keysFrom } }: FileRun,
+  { input: { keyField }, hasOwnKeys, list: { ids: list }, options: { keysFrom } }: FileRun,
   before: Replay | undefined,
   session: Session,
 ) {
@@ -285,19 +298,22 @@ async function keyedItems(
   const { readColumns } = await import('../services/graph/columns.ts');
   // A key that does not depend on all fields may belong to another row.
   const isForeign = hasOwnKeys || keysFrom?.kind === 'column';
-  const list = session.settings.list();
   const columns = isForeign ? await readColumns(list, await session.service.client()) : undefined;
   const isProven = !isForeign && keysFrom === undefined;
-  const author = isProven ? undefined : await authorOfRun(before, session);
+  const author = isProven ? undefined : await authorOfRun(before, list, session);
   const proof = isProven ? undefined : { clock: session.host.clock, author };
   return keyedOperations(keyField, { mayExist: keysFrom !== undefined && !isForeign, columns, proof });
 }
 
 /** The account that created the items of a run, by which rows in doubt are judged. */
-async function authorOfRun(before: Replay | undefined, { settings, service }: Session): Promise<string | undefined> {
+async function authorOfRun(
+  before: Replay | undefined,
+  list: ListRef,
+  { service }: Session,
+): Promise<string | undefined> {
   if (before?.createdId === undefined || before.counts.inDoubt === 0) return undefined;
   const { readAuthor } = await import('../services/graph/ownership.ts');
-  return readAuthor({ ...settings.list(), id: before.createdId }, await service.client());
+  return readAuthor({ ...list, id: before.createdId }, await service.client());
 }
 
 function distinctRows(file: RowsFile, keyOf: FileRun['keyOf'], { keysFrom, keepBefore }: BulkOptions): RowsFile {
@@ -331,7 +347,7 @@ function shardText({ shard }: Pick<BulkOptions, 'shard'>): string | null {
 function inputOf(
   file: RowsFile,
   check: Check & Pick<RunInput, 'sample'>,
-  { command, options }: Pick<FileRun, 'command' | 'options'>,
+  { command, options, list }: Pick<FileRun, 'command' | 'options' | 'list'>,
   keyField: KeyField | undefined,
   session: Session,
 ): RunInput {
@@ -345,7 +361,7 @@ function inputOf(
     target: {
       action: file.options.action,
       origin: runOrigin(session),
-      ...session.settings.list(),
+      ...list.ids,
       shard: shardText(options),
       profile: session.settings.profile(),
     },
@@ -470,8 +486,7 @@ async function runFile(run: FileRun, record: RunRecord | undefined, session: Ses
   const isRepeat = decision.kind === 'new' && (run.options.restart || record?.before !== undefined);
   if (isRepeat && run.keyOf !== undefined) await session.messages.say(sameKeysWarning);
   if (command.needsConfirmation) await confirmDelete(run, session);
-  const place = session.settings.placeText(session.settings.list());
-  if (command.action !== 'get') await session.service.confirmWrites(place);
+  if (command.action !== 'get') await session.service.confirmWrites(describeList(run.list));
   await sendRows(await planOf(run, decision, record, session), session);
 }
 
@@ -498,7 +513,7 @@ async function confirmResume(
 
 async function confirmDelete(run: FileRun, session: Session): Promise<void> {
   const { check, command, file } = run;
-  const place = session.settings.placeText(session.settings.list());
+  const place = describeList(run.list);
   const count = countOf(check.ofShard - repeatedOnce(run).size, 'item');
   const from = nameOf(file.input.name);
   const question = `Delete the ${count} in ${from} from ${place} on ${session.settings.target()}?`;
@@ -538,18 +553,18 @@ function openRunRecord(
 }
 
 /** The current time, if the age of keys decides about rows in doubt. */
-async function presentFor({ command, options }: FileRun, before: Replay | undefined, session: Session) {
+async function presentFor({ command, options, list }: FileRun, before: Replay | undefined, session: Session) {
   const isByAge = command.action === 'create' && options.inDoubt === undefined && (before?.counts.inDoubt ?? 0) > 0;
   if (!isByAge || session.settings.idempotency !== 'honored') return undefined;
-  return presentMoment(session.settings.list(), session);
+  return presentMoment(list.ids, session);
 }
 
 /** Microsoft Graph returns some types of columns in another form than it takes. */
-async function earlierForm({ settings, service }: Session) {
+async function earlierForm(list: ListRef, { settings, service }: Session) {
   if (settings.service !== 'graph') return undefined;
   const { readColumns } = await import('../services/graph/columns.ts');
   const { earlierValues } = await import('../services/graph/read-form.ts');
-  const columns = await readColumns(settings.list(), await service.client());
+  const columns = await readColumns(list, await service.client());
   return (fields: Fields, names: readonly string[]) => earlierValues(fields, names, columns);
 }
 
@@ -575,7 +590,8 @@ async function planOf(
   const { action, ignoreMissing = false } = command;
   const { inDoubt } = options;
   const { promise = 'none' } = run.input.keyField ?? {};
-  const { idempotency, sendsKeys, list } = session.settings;
+  const { idempotency, sendsKeys } = session.settings;
+  const list = run.list.ids;
   const before = decision.kind === 'resume' ? decision.before : undefined;
   const items = await keyedItems(run, before, session);
   const given = (before && record?.given) ?? new IdSet();
@@ -586,7 +602,7 @@ async function planOf(
   const resumeOf = (word: string) => resumeCommand(session.command.words, isStream ? word : undefined);
   // A resumed run keeps what it kept before.
   const keeps = before === undefined ? options.keepBefore : before.header.keepsBefore === true;
-  const valuesOf = keeps && action === 'update' ? await earlierForm(session) : undefined;
+  const valuesOf = keeps && action === 'update' ? await earlierForm(list, session) : undefined;
   const repeats = await repeatsOf(run, before);
   let earlier: EarlierFile | undefined;
   return {
@@ -612,8 +628,8 @@ async function planOf(
     itemOf: repeats.itemOf,
     createSender: (client, ofService) =>
       earlier !== undefined && (action === 'update' || action === 'delete')
-        ? createKeepingSender({ action, list: list(), client, items: ofService, ignoreMissing, earlier, valuesOf })
-        : createRowSender(action, list(), client, {
+        ? createKeepingSender({ action, list, client, items: ofService, ignoreMissing, earlier, valuesOf })
+        : createRowSender(action, list, client, {
             ...{ keyOf, ignoreMissing, given, items: items ?? ofService },
             sendsKeys: sendsKeys || (items !== undefined && !run.hasOwnKeys),
             looksUp: promise === 'indexed' && inDoubt !== 'retry',

@@ -3,6 +3,7 @@ import { relative } from 'node:path';
 import type { Session } from '../cli/session.ts';
 import { exitCodes, Failure, Stopped } from '../core/errors.ts';
 import { absolutePath } from '../core/files.ts';
+import type { ListRef } from '../core/item.ts';
 import { printJson } from '../core/json.ts';
 import { openSpool } from '../core/spool.ts';
 import { countOf, printable } from '../core/text.ts';
@@ -20,6 +21,7 @@ import {
   summaryObject,
 } from '../output/runs.ts';
 import type { RejectsFormat } from '../rows/rejects.ts';
+import type { NamedList } from '../services/service.ts';
 import type { RunLimits } from './flags.ts';
 
 export interface RejectsFile<R> {
@@ -90,10 +92,12 @@ export function* batched(lines: Iterable<string>): Generator<string> {
 
 /** A summary that is printed when the command ends. */
 export interface Summary {
+  /** The ids of a list that was given by names or a URL. */
+  resolved(list: ListRef): void;
   ended(run: RunResults): void;
 }
 
-export const noSummary: Summary = { ended: () => {} };
+export const noSummary: Summary = { resolved: () => {}, ended: () => {} };
 
 /** @throws {Failure} usage, for a dry run with --summary-json */
 export function refuseSummary(file: string | undefined): void {
@@ -108,10 +112,11 @@ export function refuseSummary(file: string | undefined): void {
  */
 export async function openSummary(
   file: string | undefined,
-  of: Omit<SummarizedRun, 'profile'>,
+  { list, ...of }: Omit<SummarizedRun, 'profile' | 'site' | 'list'> & { readonly list: NamedList },
   session: Session,
 ): Promise<Summary> {
-  const summarized = { ...of, profile: session.settings.profile() };
+  const as = 'url' in list ? { site: '', list: list.url } : list;
+  let summarized: SummarizedRun = { ...of, ...as, profile: session.settings.profile() };
   const write = file === undefined ? undefined : await summaryFile(file, session);
   let ended: RunResults | undefined;
   session.command.atEnd(async (error, exit) => {
@@ -124,6 +129,9 @@ export async function openSummary(
     if (isEnd) throw unwritten;
   });
   return {
+    resolved: ({ site, list: id }) => {
+      summarized = { ...summarized, site, list: id };
+    },
     ended: (run) => {
       ended = run;
     },

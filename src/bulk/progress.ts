@@ -201,13 +201,37 @@ export async function checkFile(
   session: Session,
 ): Promise<Check> {
   const check = await checkShown(file, session);
+  for (const notice of check.notices) await session.messages.say(`listctl: ${notice}`);
+  await refuseBadRows(check, file, { skipInvalid, report }, session);
+  return check;
+}
+
+/**
+ * Checks what a file alone shows, before the service is asked about its list.
+ *
+ * @throws {Failure} as `checkFile`
+ */
+export async function checkAlone(
+  file: RowsFile,
+  skipInvalid: boolean,
+  report: FailureReport,
+  session: Session,
+): Promise<void> {
+  await refuseBadRows(await checkShown(file, session), file, { skipInvalid, report }, session);
+}
+
+async function refuseBadRows(
+  check: Check,
+  file: RowsFile,
+  { skipInvalid, report }: { readonly skipInvalid: boolean; readonly report: FailureReport | undefined },
+  session: Session,
+): Promise<void> {
   if (check.rows > rowsMax) {
     throw new Failure('usage', `${nameOf(file.input.name)} has ${check.rows} rows, more than ${rowsMax}`, {
       hint: 'split the file; nothing was sent',
     });
   }
-  for (const notice of check.notices) await session.messages.say(`listctl: ${notice}`);
-  if (check.badCount === 0 || skipInvalid) return check;
+  if (check.badCount === 0 || skipInvalid) return;
   const name = nameOf(file.input.name);
   const failures = check.bad.flatMap((row) => badRowFailures(row, file));
   for (const failure of failures) report?.add(failure);

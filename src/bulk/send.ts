@@ -108,9 +108,10 @@ interface EndedRun extends RunEnd {
   readonly recorded: RunRecording | undefined;
 }
 
-/** Microsoft Graph allows some 10 creates a second; a run begins with as many. */
-export function startOf({ settings }: Session): { readonly startPerSecond?: number } {
-  return settings.service === 'graph' ? { startPerSecond: 10 } : {};
+/** The rate with which a run begins. */
+export function startOf({ service: { facts } }: Session): { readonly startPerSecond?: number } {
+  const { startPerSecond } = facts;
+  return startPerSecond === undefined ? {} : { startPerSecond };
 }
 
 async function run<R extends PlannedRow>(plan: RunPlan<R>, report: RowReport<R>, session: Session): Promise<EndedRun> {

@@ -6,11 +6,10 @@ import type { TlsTrust } from '../api/tls.ts';
 import { isRead, type Transport } from '../api/transport.ts';
 import { Failure } from '../core/errors.ts';
 import type { Host } from '../core/host.ts';
-import type { ListRef } from '../core/item.ts';
 import { isLoopback } from '../core/loopback.ts';
 import { oneLine } from '../core/text.ts';
-import { listItemOperations } from '../services/list-item/items.ts';
-import type { ItemOperations } from '../services/service.ts';
+import { factsOf, type ServiceFacts } from '../services/index.ts';
+import type { ItemOperations, NamedList, ResolvedList, Service } from '../services/service.ts';
 import { storeDirectory } from '../settings/directories.ts';
 import { type Address, addressText, companySetting, findValue, type ServiceKind } from '../settings/setting.ts';
 import type { Sources } from '../settings/sources.ts';
@@ -24,10 +23,13 @@ import { checkReadable, idempotencyOf, serviceOf } from './run-settings.ts';
 export interface ServiceAccess {
   /** Opens a client: `one` starts faster, `many` is for bulk runs. */
   client(kind?: 'one' | 'many', overrides?: Partial<ClientOptions>): Promise<Client>;
-  /** Resolves the names of a list to its ids, where the service knows it by other names. */
-  locate(list: ListRef): Promise<ListRef>;
-  /** The operations on items, for requests that are only shown. */
+  /** What is known of the kind of service. */
+  readonly facts: ServiceFacts;
+  load(): Promise<Service>;
+  /** The operations on items. */
   items(): Promise<ItemOperations>;
+  /** Finds the ids of a list, once, where the service knows it by other names. Throws as `Service.resolve`. */
+  resolve(list: NamedList): Promise<ResolvedList>;
   retryPolicy(kind: 'one' | 'many'): RetryPolicy;
   /** Asks once before writes to `list "tasks" of site "home"` through a protected profile. */
   confirmWrites(place: string): Promise<void>;
@@ -58,8 +60,8 @@ export function serviceAccess(options: ServiceOptions): ServiceAccess {
     service: serviceOf(sources),
     company: findValue(companySetting, sources),
   });
-  const items = async () =>
-    serviceOf(sources) === 'graph' ? (await import('../services/graph/items.ts')).graphOperations : listItemOperations;
+  const load = () => factsOf(serviceOf(sources)).load();
+  const resolved = new Map<string, Promise<ResolvedList>>();
   let token: Promise<Token | undefined> | undefined;
   let one: Promise<Client> | undefined;
   const client: ServiceAccess['client'] = (kind = 'one', overrides) => {
@@ -80,13 +82,27 @@ export function serviceAccess(options: ServiceOptions): ServiceAccess {
   };
   return {
     client,
-    items,
-    locate: async (list) =>
-      serviceOf(sources) === 'graph' ? (await import('../services/graph/places.ts')).locate(list, client) : list,
+    get facts() {
+      return factsOf(serviceOf(sources));
+    },
+    load,
+    items: async () => (await load()).items,
+    resolve: (list) => {
+      const name = JSON.stringify(list);
+      const known = resolved.get(name) ?? load().then((service) => resolveList(list, service, client));
+      resolved.set(name, known);
+      return known;
+    },
     retryPolicy: (kind) => retryPolicy(sources, kind),
     confirmWrites: (place) => guard.check(`${place} at ${addressText(address())}`),
     connect: (at, given, more) => connect(at, async () => given, context, { ...connectOptions(), ...more }),
   };
+}
+
+async function resolveList(named: NamedList, { resolve }: Service, open: () => Promise<Client>): Promise<ResolvedList> {
+  if (resolve !== undefined) return { ids: await resolve(named, open), named };
+  if ('url' in named) throw new Error('only a service that resolves lists takes URLs');
+  return { ids: named, named };
 }
 
 /** A single command announces a longer wait, on a terminal. */
@@ -228,7 +244,8 @@ export async function connect(
   if (token === undefined) throw noToken(options.profile);
   const open = async (used: Token) => {
     const { monotonicMs } = host.clock;
-    const headers = { 'user-agent': userAgent(options, version) };
+    const { userAgent } = factsOf(options.service ?? 'list-item');
+    const headers = { 'user-agent': userAgent(version, options.company) };
     const connection = { base, proxy, trust, isLocal, token: used.value, headers, monotonicMs };
     const plain =
       (options.kind ?? transport) === 'many' && hasWebAssembly()
@@ -267,11 +284,6 @@ async function localTransport(directory: string | undefined, host: Host, kind?: 
     },
     close: () => store.close(),
   };
-}
-
-/** Microsoft asks for this form ("How to avoid getting throttled", "decorate your traffic"). */
-function userAgent({ service, company = 'listctl' }: ConnectOptions, version: string): string {
-  return service === 'graph' ? `NONISV|${company}|listctl/${version}` : `listctl/${version}`;
 }
 
 /** Makes a rejected token known by where it comes from. */

@@ -2,7 +2,9 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { Failure } from '../core/errors.ts';
 import { attempt } from '../core/files.ts';
-import { isWebAddress, type ListRef } from '../core/item.ts';
+import { isWebAddress } from '../core/item.ts';
+import { factsOf } from '../services/index.ts';
+import type { NamedList, ResolvedList } from '../services/service.ts';
 import {
   type Address,
   addressText,
@@ -32,16 +34,9 @@ export interface RunSettings {
   readonly allowHttp: boolean;
   /**
    * The list as given. That of a manifest overrides the environment and stored settings, and must not contradict a flag.
-   * With Microsoft Graph it may be an address in the browser, which has the site: then `site` is empty.
+   * Sends nothing.
    */
-  list(manifest?: ListNames): ListRef;
-  /**
-   * Resolves the list to its ids, where the service knows it by other names; `list` returns them from then on. Throws
-   * as `Client.send`.
-   */
-  locate(manifest?: ListNames): Promise<ListRef>;
-  /** A list for messages, by the names that `locate` resolved where there are any, and its id. */
-  placeText(list: ListRef): string;
+  list(manifest?: ListNames): NamedList;
   /** The site or the list alone. */
   name(name: 'site' | 'list'): string;
   /** The service URL, for messages and dry runs. */
@@ -52,14 +47,7 @@ export interface RunSettings {
   target(): string;
 }
 
-export function runSettings(
-  sources: Sources,
-  allowHttp: boolean,
-  findAddress: () => Address,
-  findIds: (list: ListRef) => Promise<ListRef>,
-): RunSettings {
-  const located = new Map<string, { readonly given: ListRef; readonly found: ListRef }>();
-  const givenList = (manifest: ListNames = {}) => findList(manifest, sources);
+export function runSettings(sources: Sources, allowHttp: boolean, findAddress: () => Address): RunSettings {
   // Flags and the environment may be enough, without readable settings.
   const profile = () =>
     attempt(() => {
@@ -73,25 +61,12 @@ export function runSettings(
       return serviceOf(sources);
     },
     get sendsKeys() {
-      return serviceOf(sources) !== 'graph' && findValue(globalFlags.idempotency, sources) !== 'none';
+      return factsOf(serviceOf(sources)).takesKeys && findValue(globalFlags.idempotency, sources) !== 'none';
     },
     get idempotency() {
       return idempotencyOf(sources, findAddress());
     },
-    list: (manifest) => {
-      const given = givenList(manifest);
-      return located.get(JSON.stringify(given))?.found ?? given;
-    },
-    locate: async (manifest) => {
-      const given = givenList(manifest);
-      const found = await findIds(given);
-      located.set(JSON.stringify(given), { given, found });
-      return found;
-    },
-    placeText: (list) => {
-      const known = [...located.values()].find(({ found }) => found.site === list.site && found.list === list.list);
-      return placeText(known?.given ?? list, list);
-    },
+    list: (manifest = {}) => findList(manifest, sources),
     name: (name) => {
       const found = findName(name, undefined, sources);
       if (found === undefined) throw missing([name], sources);
@@ -108,25 +83,29 @@ export function runSettings(
   };
 }
 
-/** `list "Books" (6f5a…) of site "contoso.sharepoint.com:/sites/team"`, or `list https://… (6f5a…)` */
-function placeText(given: ListRef, { list: id }: ListRef): string {
-  const aside = given.list.toLowerCase() === id.toLowerCase() ? '' : ` (${id})`;
-  return given.site === '' ? `list ${given.list}${aside}` : `list "${given.list}"${aside} of site "${given.site}"`;
+/**
+ * Describes a list for messages, with its id: `list "Books" (6f5a…) of site "contoso.sharepoint.com:/sites/team"`, or
+ * `list https://… (6f5a…)`.
+ */
+export function describeList({ ids: { list: id }, named }: ResolvedList): string {
+  if ('url' in named) return `list ${named.url} (${id})`;
+  const aside = named.list.toLowerCase() === id.toLowerCase() ? '' : ` (${id})`;
+  return `list "${named.list}"${aside} of site "${named.site}"`;
 }
 
-function findList(manifest: ListNames, sources: Sources): ListRef {
+function findList(manifest: ListNames, sources: Sources): NamedList {
   const list = findName('list', manifest.list, sources);
   const site = findName('site', manifest.site, sources);
-  const isGraph = serviceOf(sources) === 'graph';
-  if (isGraph && isWebAddress(site)) throw addressAsSite(site);
-  if (isGraph && isWebAddress(list)) return listAddress(list, manifest.site ?? sources.flags['--site']);
+  const { takesListUrl } = factsOf(serviceOf(sources));
+  if (takesListUrl && isWebAddress(site)) throw addressAsSite(site);
+  if (takesListUrl && isWebAddress(list)) return listAddress(list, manifest.site ?? sources.flags['--site']);
   if (site !== undefined && list !== undefined) return { site, list };
   throw missing([...(site === undefined ? ['site'] : []), ...(list === undefined ? ['list'] : [])], sources);
 }
 
 /** The address has the site: another one that was given would be ignored. */
-function listAddress(list: string, site: string | undefined): ListRef {
-  if (site === undefined) return { site: '', list };
+function listAddress(list: string, site: string | undefined): NamedList {
+  if (site === undefined) return { url: list };
   throw new Failure('usage', `--list is an address, which has the site; the site "${site}" cannot be given as well`, {
     hint: 'leave out --site; nothing was sent',
   });
@@ -148,9 +127,10 @@ export function serviceOf(sources: Sources): ServiceKind {
  * failure if --idempotency says so.
  */
 export function idempotencyOf(sources: Sources, address: Address): RunSettings['idempotency'] {
-  if (serviceOf(sources) === 'graph') {
+  const { takesKeys, title } = factsOf(serviceOf(sources));
+  if (!takesKeys) {
     if (sources.flags['--idempotency'] !== 'honored') return 'none';
-    throw new Failure('usage', 'Microsoft Graph does not support idempotency keys', {
+    throw new Failure('usage', `${title} does not support idempotency keys`, {
       hint: 'leave out --idempotency; nothing was sent',
     });
   }

@@ -113,7 +113,7 @@ function openSession(
   return {
     ...{ host, service, messages },
     prompts: { isUnattended, isCi: isCi(host), mayPrompt, confirm: guard.confirm, skipHint: guard.skipHint },
-    settings: runSettings(sources, typed.allowHttp, address, (list) => service.locate(list)),
+    settings: runSettings(sources, typed.allowHttp, address),
     output: commandOutput({ sources, output, color, typed, messages }, host, command),
     command: {
       words: context.words,

@@ -92,9 +92,10 @@ function methodAndPath(first: string | undefined, second: string | undefined, fl
   return { named: flag ?? (second === undefined ? undefined : first), path };
 }
 
-async function fillIn(path: string, { settings }: Session): Promise<string> {
+async function fillIn(path: string, { settings, service }: Session): Promise<string> {
   // Names of Microsoft Graph, with an address or a path, are no path segments.
-  const ids = settings.service === 'graph' && /\{(site|list)\}/.test(path) ? await settings.locate() : undefined;
+  const hasNames = service.facts.takesListUrl && /\{(site|list)\}/.test(path);
+  const ids = hasNames ? (await service.resolve(settings.list())).ids : undefined;
   return path.replace(/\{(site|list)\}/g, (_, name: 'site' | 'list') =>
     pathSegment(ids?.[name] ?? settings.name(name), name),
   );

@@ -30,7 +30,7 @@ async function listColumns(session: Session, { hidden = false }: { readonly hidd
     });
   }
   await session.output.printing(columnView, true, async (print) => {
-    const list = await oneList(session.settings);
+    const { ids: list } = await oneList(session);
     const client = await session.service.client();
     const { readColumns } = await import('../services/graph/columns.ts');
     for (const column of await readColumns(list, client)) if (hidden || !column.isHidden) await print(column);

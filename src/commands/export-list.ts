@@ -28,7 +28,7 @@ export async function exportList(flags: ManifestFlags, session: Session): Promis
   const { messages, output, settings } = session;
   const { key } = flags;
   refuseOthers(flags, settings.service);
-  const list = await settings.locate();
+  const { ids: list } = await session.service.resolve(settings.list());
   const client = await session.service.client();
   const columns = await readColumns(list, client);
   const written = columns.filter(isWrittenBack);

@@ -7,7 +7,6 @@ import { askSecret, confirm } from '../cli/prompts.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import type { ListRef } from '../core/item.ts';
-import { graphOperations } from '../services/graph/items.ts';
 import { globalGraph, graphAddress, locate, parseListAddress } from '../services/graph/places.ts';
 import type { ProfileValues } from '../settings/read-settings.ts';
 import { type Address, addressSetting, addressText, findValue, originOf, refuseOpenHttp } from '../settings/setting.ts';
@@ -78,12 +77,12 @@ async function locateList(list: string, address: Address, token: Token, session:
   const { host, service, settings } = session;
   const transport = await service.connect(address, token, { service: 'graph' });
   const client = createClient(transport, {
-    ...{ items: graphOperations, honorsKeys: false, ...defaultRetries },
+    ...{ honorsKeys: false, ...defaultRetries },
     ...{ timeoutMs: findValue(globalFlags.timeout, settings.sources) ?? 30_000, signal: host.signal },
     ...{ clock: host.clock, random: () => host.random() },
   });
   try {
-    return await locate({ site: '', list }, async () => client);
+    return await locate({ url: list }, async () => client);
   } finally {
     await transport.close();
   }

@@ -1,4 +1,5 @@
 /** What a kind of service can do. */
+import type { Client } from '../api/client.ts';
 import type { GivenIds, Operation, SentEarlier } from '../api/operation.ts';
 import type { Fields, Item, ItemRef, ListRef } from '../core/item.ts';
 
@@ -19,4 +20,25 @@ export interface ItemOperations {
   /** Requires the entity tag `ifMatch`, if given. */
   update(ref: ItemRef, fields: Fields, ifMatch?: string): Operation<Item>;
   delete(ref: ItemRef, ifMatch?: string): Operation<void>;
+}
+
+/** A list as it was given: by ids or names, or by its URL in the browser, which has the site. */
+export type NamedList = ListRef | { readonly url: string };
+
+/** A list by the ids that runs, states and plans know it by, and as it was given. */
+export interface ResolvedList {
+  readonly ids: ListRef;
+  readonly named: NamedList;
+}
+
+/** A kind of service. A member that is absent is what it cannot do. */
+export interface Service {
+  readonly items: ItemOperations;
+  /**
+   * Finds the ids of a list.
+   *
+   * @param open opens a client, if requests are needed
+   * @throws {Failure} usage or not-found, if there is no such list; as `Client.send`
+   */
+  resolve?(list: NamedList, open: () => Promise<Client>): Promise<ListRef>;
 }

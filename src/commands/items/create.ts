@@ -28,9 +28,9 @@ export const createCommand: CommandSpec = {
     command.action(
       inSession(context, async (session, flags: CreateFlags) => {
         if (flags.from !== undefined) return createMany(flags, flags.from, session);
-        const fields = await readFields(flags, () => oneList(session.settings), session, command);
+        const fields = await readFields(flags, async () => (await oneList(session)).ids, session, command);
         const idempotencyKey = toIdempotencyKey(flags.idempotencyKey, session.settings.sendsKeys);
-        const list = await oneList(session.settings);
+        const { ids: list } = await oneList(session);
         const { keyField } = flags;
         if (keyField !== undefined) {
           const { createKeyed } = await import('./keyed-create.ts');

@@ -1,6 +1,7 @@
 import type { Client } from '../../api/client.ts';
 import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.ts';
 import { showDryRun } from '../../cli/output.ts';
+import { describeList } from '../../cli/run-settings.ts';
 import { inSession, type Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import type { ItemRef } from '../../core/item.ts';
@@ -12,6 +13,7 @@ import {
   type FromFlags,
   forEachItem,
   itemRefs,
+  oneList,
   runFrom,
   runRecorded,
 } from './select.ts';
@@ -81,12 +83,11 @@ async function deleteItem(deletion: Promise<void>, ref: ItemRef, ignoreMissing: 
 /** Asks for confirmation on a terminal; without one, only with --no-input or in CI --yes is required. */
 async function confirmDelete(refs: readonly ItemRef[], session: Session): Promise<void> {
   if (!session.prompts.isUnattended && !session.prompts.mayPrompt()) return;
-  const [first] = refs;
   const names = listNames(
     refs.map(({ id }) => id),
     10,
   );
-  const place = first && session.settings.placeText(first);
+  const place = describeList(await oneList(session));
   const what = `${refs.length === 1 ? 'item' : 'items'} ${names} from ${place}`;
   if (await session.prompts.confirm(`Delete ${what} on ${session.settings.target()}?`)) return;
   throw new Failure('usage', 'not confirmed: nothing was deleted', {

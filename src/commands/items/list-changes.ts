@@ -42,7 +42,7 @@ export async function listChanges(select: readonly string[] | undefined, session
   let path = '';
   try {
     await output.printing(view, true, async (print) => {
-      mark = await openMark(await session.settings.locate(), session);
+      mark = await openMark((await session.service.resolve(session.settings.list())).ids, session);
       path = await printChanges(mark.list, mark.last, select, print, session);
     });
     if (!host.stdout.isClosed) mark?.write(path);

@@ -17,7 +17,7 @@ export async function listRun(word: string, session: Session): Promise<void> {
   const { header } = replay;
   refuseGone(header);
   refuseCompacted(replay, 'its journal no longer has the ids');
-  await refuseOtherList(await checkTarget(header, session), header.run, session);
+  await refuseOtherList((await checkTarget(header, session)).ids, header.run, session);
   const ids: string[] = [];
   for await (const { id, problem } of doneItems(path)) {
     if (problem !== undefined) throw problem;
@@ -42,9 +42,9 @@ function refuseGone({ action, undoes, run }: JournalHeader): void {
 async function refuseOtherList(
   its: { readonly site: string; readonly list: string },
   run: string,
-  { settings }: Session,
+  { settings, service }: Session,
 ): Promise<void> {
-  const here = await settings.locate();
+  const { ids: here } = await service.resolve(settings.list());
   if (here.site === its.site && here.list === its.list) return;
   throw new Failure('usage', `run ${run} used list "${its.list}" of site "${its.site}"`, {
     hint: `pass -s ${its.site} -l ${its.list}; nothing was sent`,

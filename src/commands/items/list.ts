@@ -69,7 +69,7 @@ async function listItems(session: Session, flags: ListFlags): Promise<void> {
   const view: View<Item> = { ...itemView, printsNone: true, inPages: true };
   const columns = select === undefined ? {} : { columns: ['id', ...select.filter((name) => name !== 'id')] };
   await session.output.printing({ ...view, ...columns }, true, async (print) => {
-    const list = await oneList(session.settings);
+    const { ids: list } = await oneList(session);
     const client = await session.service.client();
     const filter = await readFilter(conditions, flags.filter, select ?? [], list, client);
     const { itemPages } = await import('../../services/graph/pages.ts');

@@ -5,14 +5,14 @@ import type { BulkFlags } from '../../bulk/flags.ts';
 import type { ImportCommand } from '../../bulk/import.ts';
 import type { Context } from '../../cli/command.ts';
 import type { Print } from '../../cli/output.ts';
-import type { RunSettings } from '../../cli/run-settings.ts';
 import type { Session } from '../../cli/session.ts';
 import { type FieldFlags, readCommonFields } from '../../cli/values.ts';
 import { Failure, Stopped } from '../../core/errors.ts';
-import { checkId, type Item, type ItemRef, type ListRef } from '../../core/item.ts';
+import { checkId, type Item, type ItemRef } from '../../core/item.ts';
 import { countOf } from '../../core/text.ts';
 import type { View } from '../../output/view.ts';
 import type { RowAction } from '../../rows/types.ts';
+import type { ResolvedList } from '../../services/service.ts';
 
 /** The flags of a verb that takes `--from`. */
 export interface FromFlags extends BulkFlags {
@@ -66,10 +66,10 @@ export function checkIdsOrFrom(ids: readonly string[], from: string | undefined)
   }
 }
 
-/** The list of a command on single items: only an address in the browser has to be resolved. */
-export async function oneList(settings: RunSettings): Promise<ListRef> {
-  const list = settings.list();
-  return list.site === '' ? settings.locate() : list;
+/** The list of a command on single items: only a URL has to be resolved, since names do as well as ids. */
+export async function oneList({ settings, service }: Pick<Session, 'settings' | 'service'>): Promise<ResolvedList> {
+  const named = settings.list();
+  return 'url' in named ? service.resolve(named) : { ids: named, named };
 }
 
 /**
@@ -79,12 +79,12 @@ export async function oneList(settings: RunSettings): Promise<ListRef> {
  */
 export async function itemRefs(
   ids: readonly string[],
-  { settings, messages }: Pick<Session, 'settings' | 'messages'>,
+  session: Pick<Session, 'settings' | 'service' | 'messages'>,
 ): Promise<readonly ItemRef[]> {
-  const list = await oneList(settings);
+  const { ids: list } = await oneList(session);
   const distinct = new Set(ids.map((id) => checkId(id, 'item')));
   const repeated = ids.length - distinct.size;
-  if (repeated > 0) await messages.say(`listctl: ${countOf(repeated, 'id')} repeated: each item is taken once`);
+  if (repeated > 0) await session.messages.say(`listctl: ${countOf(repeated, 'id')} repeated: each item is taken once`);
   return Array.from(distinct, (id) => ({ ...list, id }));
 }
 

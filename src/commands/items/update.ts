@@ -34,7 +34,7 @@ export const updateCommand: CommandSpec = {
           await refuseFields(ids, command, session);
           return runRecorded({ action: 'update' }, await itemRefs(ids, session), flags, session);
         }
-        const fields = await readFields(flags, () => oneList(session.settings), session, command);
+        const fields = await readFields(flags, async () => (await oneList(session)).ids, session, command);
         await refuseFields(ids, command, session);
         const refs = await itemRefs(ids, session);
         if (flags.dryRun) return showDryRun(refs, (items, ref) => items.update(ref, fields), session);

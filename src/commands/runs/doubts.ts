@@ -217,7 +217,7 @@ export async function lookUpDoubts(path: string, replay: Replay, session: Sessio
 /** Without keys, the items are looked for among the missing ids; what is not found may still be there. */
 async function lookUpMissing(path: string, replay: Replay, session: Session): Promise<Resolutions> {
   const { findByMissingIds } = await import('./missing-ids.ts');
-  const list = await checkTarget(replay.header, session);
+  const { ids: list } = await checkTarget(replay.header, session);
   const rows = [...replay.doubts()];
   if (rows.length === 0) return { resolutions: [] };
   const fields = await findRows(path, replay, session, await openFormOf(list, session));
@@ -251,7 +251,7 @@ function unmatchedFailure(open: readonly number[], read: number, word: string): 
 
 async function lookUpKeys(path: string, replay: Replay, column: string, session: Session): Promise<Resolutions> {
   const { header } = replay;
-  const list = await checkTarget(header, session);
+  const { ids: list } = await checkTarget(header, session);
   const client = await session.service.client();
   const keyField = await readKeyField(column, list, client);
   if (keyField.promise === 'none') {

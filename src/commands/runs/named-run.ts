@@ -18,10 +18,11 @@ import type { Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import { absolutePath, resolveLinks } from '../../core/files.ts';
 import type { Host } from '../../core/host.ts';
-import { checkId, idProblem, type ListRef } from '../../core/item.ts';
+import { checkId, idProblem } from '../../core/item.ts';
 import { isLocked, refuseHardLinks } from '../../core/lock.ts';
 import { shellWord } from '../../core/text.ts';
 import type { RunShown } from '../../output/runs.ts';
+import type { ResolvedList } from '../../services/service.ts';
 import { findRunsDirectory, runsDirectory } from '../../settings/directories.ts';
 
 export const runWords = 'run id or its start, "last", or path of a journal';
@@ -95,7 +96,7 @@ export async function withLockedRun(
 export async function checkTarget(
   { run, origin, site, list, profile }: JournalHeader,
   session: Session,
-): Promise<ListRef> {
+): Promise<ResolvedList> {
   const here = runOrigin(session);
   if (here !== origin) {
     throw new Failure('usage', `run ${run} used ${origin}, but this command uses ${here}`, {
@@ -104,16 +105,18 @@ export async function checkTarget(
   }
   const { flags } = session.settings.sources;
   const isNamed = flags['--site'] !== undefined || flags['--list'] !== undefined;
-  const located = isNamed && session.settings.service === 'graph' ? await session.settings.locate() : undefined;
+  const mayBeNames = isNamed && (await session.service.load()).resolve !== undefined;
+  const resolved = mayBeNames ? await session.service.resolve(session.settings.list()) : undefined;
   for (const [name, its] of [['site', site] as const, ['list', list] as const]) {
     const flag = `--${name}`;
     const typed = flags[flag];
-    if (typed === undefined || typed === its || located?.[name] === its) continue;
+    if (typed === undefined || typed === its || resolved?.ids[name] === its) continue;
     throw new Failure('usage', `run ${run} used ${name} "${its}", but ${flag} is "${typed}"`, {
       hint: `leave out ${flag}; nothing was sent`,
     });
   }
-  return { site: checkId(site, 'site'), list: checkId(list, 'list') };
+  const ids = { site: checkId(site, 'site'), list: checkId(list, 'list') };
+  return { ids, named: resolved?.named ?? ids };
 }
 
 /** The numbers of the rows of a run: all of its input, or those of its shard. */

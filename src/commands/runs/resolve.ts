@@ -270,7 +270,7 @@ async function checkApplied({ row, id }: Resolution, { replay, flags }: Checked,
       hint: 'pass --applied without an id if the item is deleted; nothing was recorded',
     });
   }
-  const target = await checkTarget(header, session);
+  const { ids: target } = await checkTarget(header, session);
   const client = await session.service.client();
   const items = await session.service.items();
   const item = await client.send(items.get({ ...target, id }));

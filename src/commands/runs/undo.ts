@@ -24,6 +24,7 @@ import { doubtTask, newCounts, states, type TaskOptions } from '../../bulk/tasks
 import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
 import { serviceWords } from '../../cli/flags.ts';
 import { addMaxDeleteOption, checkMaxDelete, readMaxDelete } from '../../cli/guards.ts';
+import { describeList } from '../../cli/run-settings.ts';
 import { inSession, type Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import { absolutePath, resolveLinks } from '../../core/files.ts';
@@ -32,6 +33,7 @@ import type { Fields, ListRef } from '../../core/item.ts';
 import { printJson } from '../../core/json.ts';
 import { countOf, listNames, shellWord } from '../../core/text.ts';
 import type { OutputFile } from '../../core/write-file.ts';
+import type { ResolvedList } from '../../services/service.ts';
 import { checkTarget, doneItems, findRunPath, runWords, withLockedRun, wordForHint } from './named-run.ts';
 import { refuseCompacted } from './show.ts';
 import { createUndoSender, needsRead, type UndoRow } from './undo-sender.ts';
@@ -76,7 +78,7 @@ interface Undo {
   readonly word: string;
   readonly path: string;
   readonly of: Replay;
-  readonly list: ListRef;
+  readonly list: ResolvedList;
   readonly items: {
     readonly count: number;
     /** Differs after the run was resumed and did more. */
@@ -117,10 +119,10 @@ async function undoRun(session: Session, word: string, flags: UndoFlags): Promis
     refuseOtherRuns(of);
     const list = await checkTarget(of.header, session);
     const kept = of.header.keepsBefore ? await readEarlier(path) : undefined;
-    const form = await readCreateForm(of, list, session);
+    const form = await readCreateForm(of, list.ids, session);
     const items = await countItems({ path, of, kept, form }, flags.force === true);
     const { origin, site, list: name, run } = of.header;
-    const summarized = { action: 'undo', service: origin, ...list, shard: null };
+    const summarized = { action: 'undo', service: origin, list: list.ids, shard: null };
     const summary = await openSummary(pace.summaryJson, summarized, session);
     const undo = { word, path, of, list, items, kept, form, flags, pace, maxDelete, summary, rejects };
     const identity = identityOf('undo', origin, site, name, run);
@@ -272,9 +274,9 @@ async function undoItems(undo: Undo, record: RunRecord, session: Session): Promi
   if (!flags.yes) await confirmUndo(undo, left, session);
   else if (undo.word === 'last')
     await session.messages.say(
-      `undoing run ${run} (started ${startedAt}): ${countOf(left, 'item')} in ${session.settings.placeText(list)}`,
+      `undoing run ${run} (started ${startedAt}): ${countOf(left, 'item')} in ${describeList(list)}`,
     );
-  await session.service.confirmWrites(session.settings.placeText(list));
+  await session.service.confirmWrites(describeList(list));
   await sendRows(await planOf(undo, before, record, session), session);
 }
 
@@ -297,10 +299,10 @@ async function confirmUndo({ of, list }: Undo, left: number, session: Session): 
   const { run, startedAt, action } = of.header;
   const { did, undo, undone } = wordsOf(of);
   const what = `the ${countOf(left, 'item')} that run ${run} (started ${startedAt}) ${did}`;
-  const where = `in ${session.settings.placeText(list)} on ${session.settings.target()}`;
+  const where = `in ${describeList(list)} on ${session.settings.target()}`;
   const ids = action !== 'delete' ? '' : left === 1 ? ' It gets a new id.' : ' They get new ids.';
   if (await session.prompts.confirm(`${undo} ${what} ${where}?${ids}`)) return;
-  throw new Failure('usage', `not confirmed: none of ${what} in list "${list.list}" was ${undone}`, {
+  throw new Failure('usage', `not confirmed: none of ${what} in list "${list.ids.list}" was ${undone}`, {
     hint: session.prompts.skipHint(),
   });
 }
@@ -324,7 +326,8 @@ async function planOf(
   record: RunRecord,
   session: Session,
 ): Promise<RunPlan<UndoRow>> {
-  const { word, path, of, list, items, flags, pace, summary } = undo;
+  const { word, path, of, items, flags, pace, summary } = undo;
+  const list = undo.list.ids;
   const { run, action } = of.header;
   const { idempotency, sendsKeys } = session.settings;
   const resume = resumeCommand(session.command.words, word, wordForHint(word, path, run, session.host));

@@ -8,6 +8,7 @@ import { Failure } from '../../core/errors.ts';
 import { attempt } from '../../core/files.ts';
 import { isWebAddress, type ListRef } from '../../core/item.ts';
 import { isObject, type JsonObject } from '../../core/json.ts';
+import type { NamedList } from '../service.ts';
 import { graphErrors, listPath, sitePath, toRequest } from './items.ts';
 import { pagesOf } from './pages.ts';
 
@@ -84,12 +85,13 @@ const listId = new RegExp(`^${guid}$`, 'i');
  *
  * @throws {Failure} usage, if there is no such list; as `Client.send`
  */
-export async function locate({ site, list }: ListRef, open: () => Promise<Client>): Promise<ListRef> {
+export async function locate(named: NamedList, open: () => Promise<Client>): Promise<ListRef> {
+  if ('url' in named) return findByAddress(parseListAddress(named.url), await open());
+  const { site, list } = named;
   // Ids of any spelling are one list: runs and states are found by them.
   const known = { site: site.toLowerCase(), list: list.toLowerCase() };
   if (siteId.test(site) && listId.test(list)) return known;
   const client = await open();
-  if (isWebAddress(list)) return findByAddress(parseListAddress(list), client);
   const id = siteId.test(site) ? known.site : await readId(siteOnly(site), `site "${site}"`, client);
   if (listId.test(list)) return { site: id, list: known.list };
   return { site: id, list: await readId(listPath({ site: id, list }), `list "${list}" of site "${site}"`, client) };
