@@ -4,7 +4,7 @@ import { failureOf } from '../bulk/outputs.ts';
 import { reportBadRows } from '../bulk/progress.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
-import { type Fields, ownField } from '../core/item.ts';
+import { checkId, type Fields, ownField } from '../core/item.ts';
 import { type JsonValue, objectFrom } from '../core/json.ts';
 import { jsonText } from '../output/layout.ts';
 import { badRowFailure } from '../rows/check.ts';
@@ -29,7 +29,7 @@ export interface KeyedId {
 /** Parses `KEY=ID`; the last `=` divides, since keys may contain it. */
 export function parseKeyedId(text: string): KeyedId {
   const at = text.lastIndexOf('=');
-  if (at > 0 && at < text.length - 1) return { key: text.slice(0, at), id: text.slice(at + 1) };
+  if (at > 0 && at < text.length - 1) return { key: text.slice(0, at), id: checkId(text.slice(at + 1), 'item') };
   throw new Failure('usage', `invalid argument "${text}": expected KEY=ID`, {
     hint: 'pass a key and an id, such as "Buy milk=17"; nothing was changed',
   });

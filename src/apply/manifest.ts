@@ -179,7 +179,8 @@ class ItemCollector {
   readonly failures: Failure[] = [];
   invalidCount = 0;
   #lacksKeys = false;
-  readonly #key: string;
+  /** Undefined to look at the rows alone. */
+  readonly #key: string | undefined;
   readonly #columns: { readonly header: readonly string[] };
   readonly #compared: ((key: string) => string) | undefined;
   /** The first line of each key, by what keys are told apart by. */
@@ -187,9 +188,9 @@ class ItemCollector {
   #rows = 0;
 
   /** @param columns the header of CSV and TSV */
-  constructor(key: string, graph: ManifestColumns | undefined, columns: readonly string[] = []) {
+  constructor(key: string | undefined, graph: ManifestColumns | undefined, columns: readonly string[] = []) {
     this.#key = key;
-    this.#compared = graph?.comparedBy(key);
+    this.#compared = key === undefined ? undefined : graph?.comparedBy(key);
     this.#columns = { header: columns };
   }
 
@@ -199,6 +200,7 @@ class ItemCollector {
       this.#refuse(row, [row, ...(row.more ?? [])]);
       return;
     }
+    if (this.#key === undefined) return;
     const { fields, line } = row;
     const read = readKey(fields, this.#key);
     if ('problem' in read) {
@@ -241,7 +243,7 @@ class ItemCollector {
         outcome: 'not-sent',
         about: this.failures.length === 1 ? first.details.about : undefined,
         hint: this.#lacksKeys
-          ? `fix them: each item needs a unique value in the key field ${quoted(this.#key)}; nothing was sent`
+          ? `fix them: each item needs a unique value in the key field ${quoted(this.#key ?? '')}; nothing was sent`
           : 'nothing was sent',
       },
     );
@@ -300,9 +302,11 @@ export async function readManifest(input: Input, options: ManifestOptions): Prom
 }
 
 async function readRows(input: Input, given: RowsOptions, options: ManifestOptions): Promise<Manifest> {
+  const typed = keyName(undefined, options, input);
+  if (options.openGraph !== undefined) await checkRowsAlone(input, given, options);
   const graph = await options.openGraph?.({});
   const rows = { ...given, form: graph?.rowsForm };
-  const key = keyName(undefined, options, input, graph);
+  const key = keyIn(typed, graph);
   if (await isEmpty(input, rows)) {
     const sha256 = await contentHash(input, rows);
     return { key, items: [], sha256, sizeBytes: 0, isBlank: true, notices: [] };
@@ -314,6 +318,15 @@ async function readRows(input: Input, given: RowsOptions, options: ManifestOptio
   return { key, items: checkedItems(items, input, options), sha256, sizeBytes, isBlank, notices };
 }
 
+/** Checks what the file alone shows, before the service is asked about its list. */
+async function checkRowsAlone(input: Input, rows: RowsOptions, options: ManifestOptions): Promise<void> {
+  if (await isEmpty(input, rows)) return;
+  const file = await openRows(input, rows);
+  const items = new ItemCollector(undefined, undefined, file.header);
+  await checkRows(file, (row) => items.add(row));
+  checkedItems(items, input, options);
+}
+
 async function readDocument(
   input: Input,
   document: ManifestDocument,
@@ -323,9 +336,10 @@ async function readDocument(
   checkOptions('json', given);
   checkRename(given.rename);
   const { name, site, list } = document;
+  const typed = keyName(document.key, options, input);
   const graph = await options.openGraph?.(document);
   const rows = { ...given, form: graph?.rowsForm };
-  const key = keyName(document.key, options, input, graph);
+  const key = keyIn(typed, graph);
   const items = new ItemCollector(key, graph);
   const interpreter = new JsonParser(rows);
   const toRows = () => document.rows.map((raw, at) => toRow(at + 1, raw, 'create', interpreter));
@@ -365,8 +379,7 @@ function keyName(
   inFile: string | undefined,
   { key, stateKey }: ManifestOptions,
   input: Input,
-  graph: ManifestColumns | undefined,
-): string {
+): { readonly typed: string } | { readonly known: string } {
   if (inFile !== undefined && key !== undefined && inFile !== key) {
     throw new Failure(
       'usage',
@@ -375,12 +388,18 @@ function keyName(
     );
   }
   const typed = key ?? inFile ?? '';
-  if (typed !== '') return graph === undefined ? typed : graph.keyNamed(typed);
+  if (typed !== '') return { typed };
   const known = stateKey?.() ?? '';
-  if (known !== '') return known;
+  if (known !== '') return { known };
   throw new Failure('usage', `no key field given for ${nameOf(input.name)}`, {
     hint: 'pass --key <field>, or write "key: <field>" at the top of the manifest; nothing was sent',
   });
+}
+
+/** The field of the key: a state has it, and a typed name may be that of a column. */
+function keyIn(key: ReturnType<typeof keyName>, graph: ManifestColumns | undefined): string {
+  if ('known' in key) return key.known;
+  return graph === undefined ? key.typed : graph.keyNamed(key.typed);
 }
 
 function checkedItems(items: ItemCollector, input: Input, { onProblems }: ManifestOptions): readonly ManifestItem[] {

@@ -26,6 +26,8 @@ export interface CommandOutput {
   /** Reserves stdout for a flag instead of results; throws if results were requested as well, or are needed. */
   claimStdout(flag: string, needsResults: boolean): void;
   screen(): Promise<Screen>;
+  /** Rejects an invalid query. */
+  checkQuery(): Promise<void>;
   /** Rejects an invalid query or format, as `printing` does: for a command that has long work before it. */
   check<T>(view: View<T>, isSeveral: boolean): Promise<void>;
   /**
@@ -88,6 +90,9 @@ export function commandOutput(
       isClaimed = true;
     },
     screen,
+    checkQuery: async () => {
+      if (query !== undefined) (await import('../output/query.ts')).compileQuery(query);
+    },
     check: async (view, isSeveral) => {
       await open(view, isSeveral, { isClosed: false, write: async () => {} });
     },

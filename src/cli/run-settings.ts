@@ -129,7 +129,7 @@ export function serviceOf(sources: Sources): ServiceKind {
 export function idempotencyOf(sources: Sources, address: Address): RunSettings['idempotency'] {
   const { takesKeys, title } = factsOf(serviceOf(sources));
   if (!takesKeys) {
-    if (sources.flags['--idempotency'] !== 'honored') return 'none';
+    if (findValue(globalFlags.idempotency, { flags: sources.flags, env: {} }) !== 'honored') return 'none';
     throw new Failure('usage', `${title} does not support idempotency keys`, {
       hint: 'leave out --idempotency; nothing was sent',
     });

@@ -76,7 +76,10 @@ export async function withSession(
     if (failure !== undefined) throw failure;
   };
   try {
-    await work(openSession(context, command, { opened, endWork, mayCreateProfile }));
+    const session = openSession(context, command, { opened, endWork, mayCreateProfile });
+    // Before the work, which may send requests.
+    if (session.output.hasQuery) await session.output.checkQuery();
+    await work(session);
   } catch (error) {
     await end(error).catch(() => {});
     throw error;

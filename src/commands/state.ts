@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import {
   importItems,
@@ -27,7 +28,7 @@ import {
   type StateItem,
   unknownKey,
 } from '../apply/state.ts';
-import { writeState } from '../apply/state-file.ts';
+import { backupPath, writeState } from '../apply/state-file.ts';
 import { addLockOptions, parsePaceFlags } from '../bulk/flags.ts';
 import { payloadHash } from '../bulk/keys.ts';
 import { addCommands, addHelpNotes, type CommandSpec, type SetUp } from '../cli/command.ts';
@@ -65,6 +66,8 @@ async function editState(
   edit: (state: State, manifest: OpenManifest) => Promise<State> | State,
   mayCreate = false,
 ): Promise<void> {
+  const path = statePathOf(name, flags, session.host);
+  if (!mayCreate && !existsSync(path) && !existsSync(backupPath(path))) throw noState({ statePath: path });
   const opened = await openManifest(name, flags, session);
   const { statePath, target, manifest } = opened;
   await withLockedState(statePath, parsePaceFlags(flags), session, async (known) => {

@@ -56,6 +56,63 @@ export const lines: Readonly<Record<string, readonly string[]>> = {
   help: [],
 };
 
+/** Words that are wrong by themselves, or with the files that `endMistake` has. */
+export const mistakes: Readonly<Record<string, readonly string[]>> = {
+  'items create': [
+    ...['-f Title', '-f a=1 -f a=2', '--fields nosuch.json', '-f a:=x', '-f a@=nosuch', '-f a=b --idempotency-key ""'],
+    ...['--from nosuch.csv', '--from bad.csv', '--from a.csv --dry-run --resume', '--from a.csv --resume --restart'],
+    ...['--from a.csv --only Nope', '--from a.csv --type Nope=number', '--from a.csv --rename x', '--from ids.txt'],
+    ...['--from a.csv --shard 3/2', '--from a.csv --idempotency-key-from nope', '--from a.csv -f Title'],
+  ],
+  'items get': ['..', '17 18 ..', '--from nosuch.csv', '17 --from a.csv', '', '17 --columns ,'],
+  'items update': [
+    '17',
+    '.. -f a=b',
+    '17 -f Title=x --unset Title',
+    '17 18 a=b',
+    '--from nosuch.csv -f a=b',
+    '--from a.csv',
+  ],
+  'items delete': ['..', '--from nosuch.csv --yes', '--from ids.txt --max-delete x --yes'],
+  'items edit': ['..', '17', '--from nosuch.csv'],
+  'items list': ['--limit 0', '--where x', '--select ,', '--since last --limit 3', '--run nosuch'],
+  'columns list': ['-s ..'],
+  apply: [
+    ...['nosuch.yaml --key Title', 'manifest.json', 'wrong.yaml --key Title', 'bad.csv --key Title', 'plan.json'],
+    ...['manifest.json --key Title --detailed-exitcode', 'manifest.json --key Title --prune --max-delete x'],
+  ],
+  plan: ['nosuch.yaml --key Title', 'manifest.json'],
+  'state import': ['manifest.json b --key Title', 'manifest.json b=.. --key Title', 'nosuch.json b=17 --key Title'],
+  'state resolve': ['manifest.json a', 'manifest.json a=17 --key Title'],
+  'runs undo': ['nosuch', 'last'],
+  'runs resolve': ['nosuch --row 1 --not-applied', 'last --row x --not-applied', 'last'],
+  api: ['GET', 'NOPE x', 'GET /x -f a', 'POST /x --input nosuch', 'GET https://other.example/x'],
+};
+
+/** Wrong for every command that asks the service. */
+export const wrongEverywhere = ['-q [', '--timeout soon', '--retries x', '--max-wait x', '-o nonsense', '--columns ,'];
+
+/** Ends a line with a mistake, with a list that has to be resolved. */
+export async function endMistake(
+  path: string,
+  words: string,
+  service: 'list-item' | 'graph',
+): Promise<Pick<Ended, 'exitCode' | 'requests' | 'stderr'>> {
+  await using server = await countingService();
+  await using directory = await temporaryDirectory();
+  const write = (name: string, text: string) => writeFileSync(join(directory.path, name), text);
+  write('a.csv', 'Title,Count:number\na,1\nb,2\n');
+  write('bad.csv', 'Title,Count:number\na,x\n');
+  write('ids.txt', '1\n2\n');
+  write('wrong.yaml', 'items: [\n');
+  write('plan.json', '{"listctl":"plan","version":1}');
+  const place = { LISTCTL_SITE: 'root', LISTCTL_LIST: 'Tasks', LISTCTL_SERVICE: service };
+  const env = { ...environmentIn(directory.path, server), ...place };
+  const host = testHost({ cwd: directory.path, env });
+  const exitCode = await main([...path.split(' '), ...words.split(' ').filter((word) => word !== '')], host);
+  return { exitCode, stderr: host.printed.stderr, requests: server.requests };
+}
+
 /** What a line is ended with. */
 export interface How {
   readonly env?: Readonly<Record<string, string>>;

@@ -8,7 +8,7 @@ import { allCommands } from '../support/command-nodes.ts';
 import { environmentFor, scriptedService } from '../support/scripted-service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { run, testHost } from '../support/test-host.ts';
-import { countingService, endAll, lines } from './conventions-world.ts';
+import { countingService, endAll, endMistake, lines, mistakes, wrongEverywhere } from './conventions-world.ts';
 
 const root = join(import.meta.dirname, '../..');
 const program: ProgramNode = JSON.parse((await run(['help', '--json'])).stdout);
@@ -259,6 +259,25 @@ describe('mistakes', () => {
       const { exitCode, stdout, stderr } = await run([...path.split(' '), ...(lines[path] ?? []), '--no-such-flag']);
       expect([path, exitCode, stdout]).toEqual([path, 2, '']);
       expect(stderr).toMatch(/^listctl: unknown option --no-such-flag\n {2}.+\n$/);
+    }
+  });
+
+  test('what arguments, settings and files show is said before any request, to either kind of service', async () => {
+    const own = Object.entries(mistakes).flatMap(([path, each]) => each.map((words) => [path, words] as const));
+    const everywhere = Object.keys(mistakes).flatMap((path) =>
+      wrongEverywhere.map((words) => [path, `${(lines[path] ?? []).join(' ')} ${words}`] as const),
+    );
+    for (const service of ['list-item', 'graph'] as const) {
+      for (const [path, words] of [...own, ...everywhere]) {
+        const { exitCode, requests, stderr } = await endMistake(path, words, service);
+        const line = `${path} ${words} (${service})`;
+        expect([line, requests]).toEqual([line, []]);
+        expect([line, exitCode === 2 || exitCode === 10, stderr]).toEqual([
+          line,
+          true,
+          expect.stringMatching(/^listctl: /),
+        ]);
+      }
     }
   });
 

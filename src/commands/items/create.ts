@@ -28,10 +28,11 @@ export const createCommand: CommandSpec = {
     command.action(
       inSession(context, async (session, flags: CreateFlags) => {
         if (flags.from !== undefined) return createMany(flags, flags.from, session);
-        const fields = await readFields(flags, async () => (await oneList(session)).ids, session, command);
         const idempotencyKey = toIdempotencyKey(flags.idempotencyKey, session.settings.sendsKeys);
-        const { ids: list } = await oneList(session);
         const { keyField } = flags;
+        if (keyField === undefined && flags.idempotencyKey !== undefined) refuseKey(session);
+        const fields = await readFields(flags, async () => (await oneList(session)).ids, session, command);
+        const { ids: list } = await oneList(session);
         if (keyField !== undefined) {
           const { createKeyed } = await import('./keyed-create.ts');
           return createKeyed({ list, fields, keyField, idempotencyKey }, flags.dryRun === true, session);
@@ -66,4 +67,12 @@ function createMany(flags: CreateFlags, from: string, session: Session): Promise
     });
   }
   return runFrom({ action: 'create', from }, flags, session);
+}
+
+/** @throws {Failure} usage, if the service would ignore the key, and store the item twice */
+function refuseKey({ service: { facts } }: Session): void {
+  if (facts.takesKeys) return;
+  throw new Failure('usage', `${facts.title} does not support idempotency keys`, {
+    hint: 'leave out --idempotency-key, or pass --key-field COLUMN as well; nothing was sent',
+  });
 }

@@ -66,6 +66,11 @@ export function checkIdsOrFrom(ids: readonly string[], from: string | undefined)
   }
 }
 
+/** @throws {Failure} usage, for the first invalid id */
+export function checkIds(ids: readonly string[]): void {
+  for (const id of ids) checkId(id, 'item');
+}
+
 /** The list of a command on single items: only a URL has to be resolved, since names do as well as ids. */
 export async function oneList({ settings, service }: Pick<Session, 'settings' | 'service'>): Promise<ResolvedList> {
   const named = settings.list();
@@ -81,8 +86,9 @@ export async function itemRefs(
   ids: readonly string[],
   session: Pick<Session, 'settings' | 'service' | 'messages'>,
 ): Promise<readonly ItemRef[]> {
+  checkIds(ids);
   const { ids: list } = await oneList(session);
-  const distinct = new Set(ids.map((id) => checkId(id, 'item')));
+  const distinct = new Set(ids);
   const repeated = ids.length - distinct.size;
   if (repeated > 0) await session.messages.say(`listctl: ${countOf(repeated, 'id')} repeated: each item is taken once`);
   return Array.from(distinct, (id) => ({ ...list, id }));

@@ -6,6 +6,7 @@ import { addFieldOptions, collect, type FieldFlags, readFields } from '../../cli
 import { itemView } from '../../output/item.ts';
 import {
   addFromOption,
+  checkIds,
   checkIdsOrFrom,
   type FromFlags,
   forEachItem,
@@ -30,12 +31,13 @@ export const updateCommand: CommandSpec = {
         const { from } = flags;
         checkIdsOrFrom(ids, from);
         if (from !== undefined) return runFrom({ action: 'update', from }, flags, session);
+        // Without fields, that is the error.
+        if (flags.field ?? flags.fields ?? flags.unset) await refuseFields(ids, command, session);
+        checkIds(ids);
         if (flags.keepBefore && !flags.dryRun) {
-          await refuseFields(ids, command, session);
           return runRecorded({ action: 'update' }, await itemRefs(ids, session), flags, session);
         }
         const fields = await readFields(flags, async () => (await oneList(session)).ids, session, command);
-        await refuseFields(ids, command, session);
         const refs = await itemRefs(ids, session);
         if (flags.dryRun) return showDryRun(refs, (items, ref) => items.update(ref, fields), session);
         const items = await session.service.items();

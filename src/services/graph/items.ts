@@ -17,7 +17,6 @@ import {
   type ServiceError,
 } from '../../api/response.ts';
 import type { ApiRequest, Method, ServiceResponse } from '../../api/transport.ts';
-import { Failure } from '../../core/errors.ts';
 import { attempt } from '../../core/files.ts';
 import { type Fields, headerValue, type Item, type ItemRef, type ListRef, pathSegment } from '../../core/item.ts';
 import { isObject, type JsonObject, type JsonValue, objectFrom, printJson } from '../../core/json.ts';
@@ -30,13 +29,8 @@ export const graphOperations: ItemOperations = {
   delete: deleteOperation,
 };
 
-/** @throws {Failure} usage, with an idempotency key: Microsoft Graph would ignore it, and store the item twice */
 function createOperation(list: ListRef, fields: Fields, key: string | undefined, given?: GivenIds): Operation<Item> {
-  if (key !== undefined) {
-    throw new Failure('usage', 'Microsoft Graph does not support idempotency keys', {
-      hint: 'leave out --idempotency-key, or pass --key-field COLUMN as well; nothing was sent',
-    });
-  }
+  if (key !== undefined) throw new Error('Microsoft Graph would ignore the key, and store the item twice');
   const place = listName(list);
   return {
     request: toRequest('POST', `${listPath(list)}/items`, { body: { fields } }),
