@@ -111,7 +111,8 @@ async function tortureOnce(
     if (!removes) broken.push(...straysIn(place, strays).map((file) => `left lying: ${file}`));
     broken.push(...(await scenario.goOn(place)));
   }
-  broken.push(...straysIn(place).map((file) => `left lying when all was done: ${file}`));
+  const isOfReserve = removes && hit.every(({ text }) => reservePath.test(text));
+  if (!isOfReserve) broken.push(...straysIn(place).map((file) => `left lying when all was done: ${file}`));
   const where = hit.map(({ text }) => text.replaceAll(`${place.root}/`, '')).join('; ');
   tally.hit(run.exitCode);
   tally.breaks(`${injectionText(injection)} [${where}]`, broken);
@@ -173,8 +174,18 @@ export function passedOver(
   { calls, exitCode }: Pick<TracedRun, 'calls' | 'exitCode'>,
   usual: number,
 ): readonly string[] {
-  const failed = calls.filter(({ call, isInjected, isInside }) => isInjected && isInside && isEssential(call));
+  const failed = calls.filter(
+    ({ call, isInjected, isInside, text }) => isInjected && isInside && isEssential(call) && !isOptional(text),
+  );
   return failed.length > 0 && exitCode === usual ? [`${failed[0]?.call} failed, and it ended with ${usual}`] : [];
+}
+
+/** The room that a journal keeps for its end (docs/decisions.md, journal-11). */
+const reservePath = /\.journal\.tmp-listctl-/;
+
+/** A run goes on without its reserve, and without the messages that `runs show` adds to failed rows. */
+function isOptional(text: string): boolean {
+  return reservePath.test(text) || text.includes('.errors>');
 }
 
 function isEssential(call: string): boolean {

@@ -115,6 +115,8 @@ describe('a failure that is passed over', () => {
     ['of a call that may fail', called(0, open), 0],
     ['of something else', called(0, rename, { isInside: false }), 0],
     ['none', called(0, sync), 0],
+    ['of the reserve of a journal', called(0, failedIntent.replace('a.journal', 'a.journal.tmp-listctl-1f')), 0],
+    ['of the messages of failed rows', called(0, failedIntent.replace('a.journal', 'a.errors')), 0],
   ])('is not reported if it is %s', (_, call, exitCode) => {
     expect(passedOver({ calls: [call], exitCode }, 0)).toEqual([]);
   });
