@@ -110,6 +110,14 @@ describe('a failure that is passed over', () => {
     ]);
   });
 
+  test('is not reported if the journal had kept room for it, and is if it had not', () => {
+    const full = failedIntent.replace('EIO (Input/output error)', 'ENOSPC (No space left on device)');
+
+    expect(passedOver({ calls: inOrder(full, intent), exitCode: 0 }, 0)).toEqual([]);
+    expect(passedOver({ calls: inOrder(full, otherIntent), exitCode: 0 }, 0)).toHaveLength(1);
+    expect(passedOver({ calls: inOrder(failedIntent, intent), exitCode: 0 }, 0)).toHaveLength(1);
+  });
+
   test.each<[string, TracedCall, number]>([
     ['told', called(0, rename), 10],
     ['of a call that may fail', called(0, open), 0],
