@@ -28,7 +28,7 @@ import { stepsText } from '../output/plan.ts';
 import { notAPlan } from '../output/printer.ts';
 import { nameOf } from '../rows/input.ts';
 import { executePlan, resolveHint } from './execute.ts';
-import type { GraphList } from './graph.ts';
+import type { ManifestSchema } from './manifest-schema.ts';
 import {
   type ManifestFlags,
   type OpenManifest,
@@ -190,7 +190,7 @@ async function applyTo(known: State | undefined, options: ApplyOptions, session:
   if (saved !== undefined) checkPlanIsCurrent(saved, state, plan);
   await saySettled(plan, state, session);
   checkFirstRun(known, plan, options, session);
-  if (opened.graph !== undefined) await checkColumns(plan, opened.graph, options, session);
+  if (opened.schema !== undefined) await checkColumns(plan, opened.schema, options, session);
   await showPlan(plan, state, known === undefined, options, session);
   const deletes = guardedDeletes(plan, state, options.maxDelete);
   if (isOnlyShown) {
@@ -242,7 +242,7 @@ function createState({ opened, flags, saved }: ApplyOptions, session: Session): 
   const isConfirmed = isSeen(session) && (isShownOnTerminal(session) || !session.messages.isQuiet);
   if (flags.init || (saved === undefined && isConfirmed)) return newState(target, manifest.key);
   const otherwise =
-    opened.graph === undefined
+    opened.schema === undefined
       ? 'without it every item of the manifest would be created, including those that already exist'
       : `without it the items of the list are imported that have the ${manifest.key} of an item of the manifest`;
   throw new Failure('usage', `no state file at ${statePath}`, {
@@ -262,7 +262,7 @@ function checkFirstRun(
 ): void {
   const isPreview = flags.dryRun === true && flags.out === undefined;
   const isReviewed = flags.init === 'again' || saved !== undefined;
-  if (known !== undefined || opened.graph !== undefined || counts.create === 0) return;
+  if (known !== undefined || opened.schema !== undefined || counts.create === 0) return;
   if (!prompts.isCi || isPreview || isReviewed) return;
   const items = countOf(counts.create, 'item');
   throw new Failure('usage', `cannot create a state file with CI set: ${items} would be created, again if they exist`, {
@@ -292,16 +292,16 @@ function limitedTo({ opened: { manifest }, scope: { targets } }: ApplyOptions, s
 async function readItems(begun: State, options: ApplyOptions, session: Session): Promise<ItemsRead> {
   const { pace, scope } = options;
   const { manifest, state } = limitedTo(options, begun);
-  const { graph } = options.opened;
-  const isSame = graph?.isSame;
+  const { schema } = options.opened;
+  const isSame = schema?.isSame;
   if (!scope.refresh) {
-    if (graph === undefined || begun.serial > 0) return { current: new Map(), isSame };
+    if (schema === undefined || begun.serial > 0) return { current: new Map(), isSame };
     const message = '--no-refresh requires a state: without one, items that exist would be created again';
     throw new Failure('usage', message, { hint: 'leave out --no-refresh the first time; nothing was sent' });
   }
-  if (graph === undefined) return { current: await refreshItems(state, pace, session) };
-  const { duplicatesText, readList, uniqueItems } = await import('./graph.ts');
-  const read = await readList(manifest, state, { graph, pace, findsOthers: true }, session);
+  if (schema === undefined) return { current: await refreshItems(state, pace, session) };
+  const { duplicatesText, readList, uniqueItems } = await import('./read-list.ts');
+  const read = await readList(manifest, state, { schema, pace, findsOthers: true }, session);
   const { current, others, duplicates, strangers } = read;
   if (begun.serial > 0) {
     if (duplicates.length > 0) await session.messages.say(`warning: ${duplicatesText(duplicates)}`);
@@ -319,13 +319,13 @@ async function readItems(begun: State, options: ApplyOptions, session: Session):
 /** @throws {Failure} usage, if an item to create lacks a required column */
 async function checkColumns(
   plan: Plan,
-  graph: GraphList,
+  schema: ManifestSchema,
   { opened, flags, isOnlyShown, report }: ApplyOptions,
   session: Session,
 ): Promise<void> {
-  if (graph.form !== undefined && isOnlyShown) await showMapping(graph.form, parseFormFlags(flags), session);
-  const { incompleteCreates } = await import('./graph.ts');
-  const failures = incompleteCreates(plan, opened.manifest, graph);
+  if (schema.form !== undefined && isOnlyShown) await showMapping(schema.form, parseFormFlags(flags), session);
+  const { incompleteCreates } = await import('./manifest-schema.ts');
+  const failures = incompleteCreates(plan, opened.manifest, schema);
   const [first] = failures;
   if (first === undefined) return;
   for (const failure of failures) report.add(failure);
@@ -360,7 +360,7 @@ async function planChanges(
   const plan = createPlan({
     ...{ ...limited, ...read, prune },
     canResend: (doubt) => {
-      if (opened.graph?.keyField(manifest.key)?.promise === 'unique') return true;
+      if (opened.schema?.list.keyColumn(manifest.key)?.promise === 'unique') return true;
       if (doubt.idempotencyKey === null || present === undefined) return false;
       const ageMs = keyAgeMs(doubt, present());
       return ageMs !== undefined && ageMs < keyWindowMs;

@@ -20,7 +20,7 @@ import { shellWord } from '../core/text.ts';
 import type { OutputFile } from '../core/write-file.ts';
 import { jsonText } from '../output/layout.ts';
 import type { ItemOperations } from '../services/service.ts';
-import type { GraphList } from './graph.ts';
+import type { ManifestSchema } from './manifest-schema.ts';
 import { type OpenManifest, recordRun } from './open.ts';
 import type { Conflict, Plan } from './plan.ts';
 import { beginRun, journalIdentity, journalPath, withLearned } from './recover.ts';
@@ -113,10 +113,10 @@ export async function executePlan(work: ExecuteOptions, session: Session): Promi
     begun = writeState(statePath, begins);
     return { run, word: run, journal };
   };
-  const { graph, manifest } = work.opened;
-  // With Microsoft Graph, the key of the manifest can find a create of unknown outcome.
-  const keyField = graph?.keyField(manifest.key);
-  const items = keyField && (await import('../services/graph/key-field.ts')).keyedOperations(keyField);
+  const { schema, manifest } = work.opened;
+  // The key of the manifest can find a create of unknown outcome (docs/decisions.md, keys-6).
+  const keyField = schema?.list.keyColumn(manifest.key);
+  const items = keyField && (await session.service.load()).keyColumns?.operations(keyField);
   try {
     await sendRows(rowsPlan(work, { openRecord, items }, session), session);
   } finally {
@@ -164,7 +164,7 @@ function rowsPlan(
     counts: newCounts(steps.length),
     tasks: tasksOf(steps, present),
     createSender: (client, ofService) =>
-      stepSender(state, steps, client, { keyOf, items: items ?? ofService, toSent: opened.graph?.toSent }),
+      stepSender(state, steps, client, { keyOf, items: items ?? ofService, toSent: opened.schema?.toSent }),
     rejects: openRejectsFile(rejects, { row: rejectedStep }),
     nextSteps: (_, { inDoubt, failed, left }) => [
       ...(inDoubt > 0 ? [resolveHint(opened)] : []),
@@ -230,7 +230,7 @@ function stepSender(
   how: {
     readonly keyOf: (create: Pick<CreateStep, 'key' | 'fields'>) => string | null;
     readonly items: ItemOperations;
-    readonly toSent: GraphList['toSent'] | undefined;
+    readonly toSent: ManifestSchema['toSent'] | undefined;
   },
 ): Sender<StepRow, SentResult> {
   const { keyOf, items, toSent = (fields) => fields } = how;

@@ -138,13 +138,13 @@ export async function importItems(
 /** Reads managed items; of Microsoft Graph by pages, with values as they are written. */
 export async function readManaged(
   state: State,
-  { manifest, graph }: OpenManifest,
+  { manifest, schema }: OpenManifest,
   pace: RunLimits,
   session: Session,
 ): Promise<ReadonlyMap<string, CurrentItem>> {
-  if (graph === undefined) return refreshItems(state, pace, session);
-  const { readList } = await import('./graph.ts');
-  return (await readList(manifest, state, { graph, pace, findsOthers: false }, session)).current;
+  if (schema === undefined) return refreshItems(state, pace, session);
+  const { readList } = await import('./read-list.ts');
+  return (await readList(manifest, state, { schema, pace, findsOthers: false }, session)).current;
 }
 
 /** Takes the items of the list that have keys of the manifest into a state; those in doubt are left to `apply`. */
@@ -153,14 +153,14 @@ export async function importList(
   { opened, pace }: { readonly opened: OpenManifest; readonly pace: RunLimits },
   session: Session,
 ): Promise<{ readonly state: State; readonly count: number; readonly strangers: number }> {
-  const { manifest, graph } = opened;
-  if (graph === undefined) {
+  const { manifest, schema } = opened;
+  if (schema === undefined) {
     throw new Failure('usage', 'cannot import all items: the service only returns items by id', {
       hint: 'pass KEY=ID, or --from with a file of keys and ids; nothing was changed',
     });
   }
-  const { readList, uniqueItems } = await import('./graph.ts');
-  const { others, strangers } = await readList(manifest, state, { graph, pace, findsOthers: true }, session);
+  const { readList, uniqueItems } = await import('./read-list.ts');
+  const { others, strangers } = await readList(manifest, state, { schema, pace, findsOthers: true }, session);
   const settled = new Map([...others].filter(([key]) => state.items.get(key)?.inDoubt === undefined));
   const found = uniqueItems(settled, manifest.key);
   const owners = idOwners(state);

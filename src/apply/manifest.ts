@@ -1,5 +1,7 @@
 /** Manifests: the items of a list in a file. */
+
 import { Failure } from '../core/errors.ts';
+import type { FieldEncoder } from '../core/field-encoder.ts';
 import { type Fields, idProblem, ownField } from '../core/item.ts';
 import { isList, isObject, type JsonValue, NumberToken } from '../core/json.ts';
 import {
@@ -21,7 +23,6 @@ import { JsonParser } from '../rows/json-rows.ts';
 import { checkOptions, findFormat, jsonRow, openRows, textOf, wholeText, yamlLengthMax } from '../rows/read.ts';
 import {
   type BadRow,
-  type ListForm,
   type RawRow,
   type Row,
   type RowFault,
@@ -187,11 +188,11 @@ class ItemCollector {
   readonly #lines = new Map<string, Pick<ManifestItem, 'key' | 'line'>>();
   #rows = 0;
 
-  /** @param columns the header of CSV and TSV */
-  constructor(key: string | undefined, graph: ManifestColumns | undefined, columns: readonly string[] = []) {
+  /** @param header of CSV and TSV */
+  constructor(key: string | undefined, columns: ManifestColumns | undefined, header: readonly string[] = []) {
     this.#key = key;
-    this.#compared = key === undefined ? undefined : graph?.comparedBy(key);
-    this.#columns = { header: columns };
+    this.#compared = key === undefined ? undefined : columns?.comparedBy(key);
+    this.#columns = { header };
   }
 
   add(row: Row | BadRow): void {
@@ -268,7 +269,7 @@ export function keyText(value: JsonValue): string | undefined {
 /** What the columns of a list say of a manifest. */
 export interface ManifestColumns {
   /** Undefined if fields may have any names and values. */
-  readonly rowsForm: ListForm | undefined;
+  readonly rowsForm: FieldEncoder | undefined;
   /** The field of the column that identifies items; throws a Failure if it cannot. */
   keyNamed(typed: string): string;
   /** What the service tells keys apart by, where that is less than the keys. */
@@ -281,7 +282,7 @@ export interface ManifestOptions {
   /** The key field of an earlier run, if it is given neither as an option nor in the file. */
   readonly stateKey?: (() => string | undefined) | undefined;
   /** Opens the list of a manifest, whose columns say what its values are; undefined for any names and values. */
-  readonly openGraph?: ((head: ManifestHead) => Promise<ManifestColumns>) | undefined;
+  readonly openColumns?: ((head: ManifestHead) => Promise<ManifestColumns>) | undefined;
   /** Receives the first 1,000 invalid items, and their number. */
   readonly onProblems?: ((failures: readonly Failure[], count: number) => void) | undefined;
 }
@@ -303,16 +304,16 @@ export async function readManifest(input: Input, options: ManifestOptions): Prom
 
 async function readRows(input: Input, given: RowsOptions, options: ManifestOptions): Promise<Manifest> {
   const typed = keyName(undefined, options, input);
-  if (options.openGraph !== undefined) await checkRowsAlone(input, given, options);
-  const graph = await options.openGraph?.({});
-  const rows = { ...given, form: graph?.rowsForm };
-  const key = keyIn(typed, graph);
+  if (options.openColumns !== undefined) await checkRowsAlone(input, given, options);
+  const columns = await options.openColumns?.({});
+  const rows = { ...given, form: columns?.rowsForm };
+  const key = keyIn(typed, columns);
   if (await isEmpty(input, rows)) {
     const sha256 = await contentHash(input, rows);
     return { key, items: [], sha256, sizeBytes: 0, isBlank: true, notices: [] };
   }
   const file = await openRows(input, { ...rows, manifestKey: key });
-  const items = new ItemCollector(key, graph, file.header);
+  const items = new ItemCollector(key, columns, file.header);
   const { sha256, sizeBytes, notices, rows: count } = await checkRows(file, (row) => items.add(row));
   const isBlank = count === 0 && (file.format !== 'json' || (await firstCharacter(input, rows)) === undefined);
   return { key, items: checkedItems(items, input, options), sha256, sizeBytes, isBlank, notices };
@@ -337,10 +338,10 @@ async function readDocument(
   checkRename(given.rename);
   const { name, site, list } = document;
   const typed = keyName(document.key, options, input);
-  const graph = await options.openGraph?.(document);
-  const rows = { ...given, form: graph?.rowsForm };
-  const key = keyIn(typed, graph);
-  const items = new ItemCollector(key, graph);
+  const columns = await options.openColumns?.(document);
+  const rows = { ...given, form: columns?.rowsForm };
+  const key = keyIn(typed, columns);
+  const items = new ItemCollector(key, columns);
   const interpreter = new JsonParser(rows);
   const toRows = () => document.rows.map((raw, at) => toRow(at + 1, raw, 'create', interpreter));
   let found = toRows();
@@ -397,9 +398,9 @@ function keyName(
 }
 
 /** The field of the key: a state has it, and a typed name may be that of a column. */
-function keyIn(key: ReturnType<typeof keyName>, graph: ManifestColumns | undefined): string {
+function keyIn(key: ReturnType<typeof keyName>, columns: ManifestColumns | undefined): string {
   if ('known' in key) return key.known;
-  return graph === undefined ? key.typed : graph.keyNamed(key.typed);
+  return columns === undefined ? key.typed : columns.keyNamed(key.typed);
 }
 
 function checkedItems(items: ItemCollector, input: Input, { onProblems }: ManifestOptions): readonly ManifestItem[] {

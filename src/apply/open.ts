@@ -16,8 +16,8 @@ import { nameOf, openInput } from '../rows/input.ts';
 import { findFormat } from '../rows/read.ts';
 import type { ResolvedList } from '../services/service.ts';
 import { findRunsDirectory } from '../settings/directories.ts';
-import type { GraphList } from './graph.ts';
 import { type Manifest, type ManifestOptions, readManifest } from './manifest.ts';
+import type { ManifestSchema } from './manifest-schema.ts';
 import { checkJournal, journalPath, type RunJournal, readRunJournal, recoverRun } from './recover.ts';
 import type { State, Target } from './state.ts';
 import { backupPath, readState, versionAt, writeState } from './state-file.ts';
@@ -36,8 +36,8 @@ export interface OpenManifest {
   readonly manifest: Manifest;
   readonly target: Target;
   readonly list: ResolvedList;
-  /** The list with its columns, for Microsoft Graph. */
-  readonly graph: GraphList | undefined;
+  /** Undefined for a service whose lists have no columns. */
+  readonly schema: ManifestSchema | undefined;
   /** The absolute path of the state with links resolved, so that its lock is the same for each name. */
   readonly statePath: string;
 }
@@ -66,12 +66,16 @@ export async function openManifest(
   const statePath = statePathOf(name, flags, host);
   let problems: Parameters<NonNullable<ManifestOptions['onProblems']>> = [[], 0];
   const input = await openInput(name, { host, spoolDirectory: findRunsDirectory(host) });
-  let graph: GraphList | undefined;
-  const openGraph = async (head: ListNames) => {
-    const { ids } = await session.service.resolve(session.settings.list(head));
-    graph = await (await import('./graph.ts')).openGraphList(ids, reading, session);
-    return graph;
-  };
+  const { schema: readSchema } = await session.service.load();
+  let schema: ManifestSchema | undefined;
+  const openColumns =
+    readSchema &&
+    (async (head: ListNames) => {
+      const { ids } = await session.service.resolve(session.settings.list(head));
+      const { ManifestSchema: Opened } = await import('./manifest-schema.ts');
+      schema = new Opened(await readSchema(ids, await session.service.client()), reading);
+      return schema;
+    });
   try {
     const read = () =>
       untilStopped(
@@ -79,7 +83,7 @@ export async function openManifest(
           rows: { ...reading, common: {} },
           key: flags.key,
           stateKey: () => readState(statePath)?.key,
-          openGraph: session.settings.service === 'graph' ? openGraph : undefined,
+          openColumns,
           onProblems: (...found) => {
             problems = found;
           },
@@ -92,7 +96,7 @@ export async function openManifest(
     const list = await session.service.resolve(session.settings.list(manifest));
     const target = { origin: runOrigin(session), ...list.ids };
     const toWords = (file: string) => wordsFor(file, flags, session);
-    return { name, words: toWords(name), wordsFor: toWords, manifest, target, list, graph, statePath };
+    return { name, words: toWords(name), wordsFor: toWords, manifest, target, list, schema, statePath };
   } finally {
     for (const failure of problems[0]) onProblem(failure);
     await reportBadRows(nameOf(name), ...problems, session);

@@ -6,9 +6,9 @@
 import { serviceWords } from '../cli/flags.ts';
 import { checkMaxDelete } from '../cli/guards.ts';
 import {
+  keyColumnsOf,
+  openEncoder,
   openKeyField,
-  openListForm,
-  refuseKeyField,
   showMapping,
   type TypedFields,
   toSentFields,
@@ -21,8 +21,8 @@ import { takeStdin } from '../cli/values.ts';
 import { Failure } from '../core/errors.ts';
 import { absolutePath, resolveLinks } from '../core/files.ts';
 import { untilStopped } from '../core/host.ts';
-import type { Fields, ListRef } from '../core/item.ts';
-import { type JsonObject, parseJson, printJson } from '../core/json.ts';
+import { type Fields, type ListRef, ownField } from '../core/item.ts';
+import { type JsonObject, objectFrom, parseJson, printJson } from '../core/json.ts';
 import { countOf, countText } from '../core/text.ts';
 import type { OutputFile } from '../core/write-file.ts';
 import { type PlannedRequest, requestView } from '../output/item.ts';
@@ -31,8 +31,7 @@ import { type Input, nameOf, openIds } from '../rows/input.ts';
 import { openRows, type RowsFile } from '../rows/read.ts';
 import { openRejects } from '../rows/rejects.ts';
 import { type BadRow, fromReading, type Row, type RowAction } from '../rows/types.ts';
-import type { KeyField } from '../services/graph/key-field.ts';
-import type { ResolvedList } from '../services/service.ts';
+import type { KeyColumn, ResolvedList } from '../services/service.ts';
 import { findRunsDirectory } from '../settings/directories.ts';
 import type { EarlierFile } from './earlier-values.ts';
 import { type BulkOptions, formatKeySource, halved } from './flags.ts';
@@ -164,7 +163,7 @@ function repeatedOnce({ command, repeated }: FileRun): ReadonlySet<number> {
 export async function runImport(command: ImportCommand, options: BulkOptions, session: Session): Promise<void> {
   const { host } = session;
   const { action, from } = command;
-  if (options.keyField !== undefined) refuseKeyField(session);
+  if (options.keyField !== undefined) await keyColumnsOf(session);
   refuseContradictions(command, options);
   if (options.keysFrom !== undefined) refuseKeys(options, session);
   const named = session.settings.list();
@@ -192,7 +191,8 @@ async function runInput(
   const { action, common: typed, from } = command;
   const input = await (command.ids === undefined ? openShown(from, session) : openTyped(command.ids, session));
   try {
-    const readOnly = await readOnlyFields(session);
+    // Items that are read back have fields that the service refuses to write.
+    const { systemFields: readOnly } = await session.service.load();
     const plain = { ...options, action, common: typed.fields, readOnly };
     const checkFirst = async () =>
       checkAlone(await openRows(input, plain), options.skipInvalid, outputs.report, session);
@@ -203,7 +203,7 @@ async function runInput(
     const common = form === undefined ? typed.fields : await toSentFields(typed, form, false);
     const file = await openRows(input, { ...plain, common, form });
     const keyOf = keyOfRows(file, options, list.ids, session);
-    const own = await ownKeysIn(distinctRows(file, keyOf, options), options);
+    const own = await ownKeysIn(distinctRows(file, keyOf, options), options, session);
     const watched = watchRepeated(own.file);
     const sample = sampled(watched.file);
     const check = await checkFile(sample.file, options.skipInvalid, outputs.report, session);
@@ -240,14 +240,9 @@ function openTyped(ids: readonly string[], { host }: Session): Promise<Input> {
 /** Only the fields of a create or an update have to fit the columns. */
 async function formOf({ action }: ImportCommand, options: BulkOptions, list: ListRef, session: Session) {
   const isWrite = action === 'create' || action === 'update';
-  if (session.settings.service !== 'graph' || !isWrite) return undefined;
+  if (!isWrite) return undefined;
   const filled = options.keyField === undefined ? [] : [options.keyField];
-  return openListForm(list, { ...options, filled }, session);
-}
-
-/** Items that are read back have fields that Microsoft Graph refuses to write. */
-async function readOnlyFields({ settings }: Session): Promise<readonly string[] | undefined> {
-  return settings.service === 'graph' ? (await import('../services/graph/columns.ts')).systemFields : undefined;
+  return openEncoder(list, { ...options, filled }, session);
 }
 
 function refuseContradictions({ isDryRun }: ImportCommand, { resume, restart, summaryJson }: BulkOptions): void {
@@ -263,21 +258,25 @@ function keyOfRows(file: RowsFile, { keysFrom }: BulkOptions, list: ListRef, ses
   return keyDeriver(keysFrom, file, { origin: runOrigin(session), ...list });
 }
 
-function refuseKeys({ keyField }: BulkOptions, { settings }: Session): void {
+function refuseKeys({ keyField }: BulkOptions, { settings, service: { facts } }: Session): void {
   if (settings.sendsKeys || keyField !== undefined) return;
-  const why = settings.service === 'graph' ? 'Microsoft Graph, except with --key-field' : '--idempotency none';
+  const why = facts.takesKeys ? '--idempotency none' : `${facts.title}, except with --key-field`;
   throw new Failure('usage', `--idempotency-key-from cannot be used with ${why}`);
 }
 
-async function keyFieldOf({ keyField }: BulkOptions, list: ListRef, session: Session): Promise<KeyField | undefined> {
+async function keyFieldOf({ keyField }: BulkOptions, list: ListRef, session: Session): Promise<KeyColumn | undefined> {
   return keyField === undefined ? undefined : openKeyField(keyField, list, session);
 }
 
 /** Looks for the keys in the rows themselves while they are checked. */
-async function ownKeysIn(file: RowsFile, { keyField, keysFrom }: BulkOptions): Promise<ReturnType<typeof ownKeys>> {
+async function ownKeysIn(
+  file: RowsFile,
+  { keyField, keysFrom }: BulkOptions,
+  session: Session,
+): Promise<ReturnType<typeof ownKeys>> {
   if (keyField === undefined) return { file, isFound: () => false };
-  const { keyProblem } = await import('../services/graph/key-field.ts');
-  const own = ownKeys(file, keyField, keyProblem);
+  const { problem } = await keyColumnsOf(session);
+  const own = ownKeys(file, keyField, problem);
   const isFound = () => {
     if (!own.isFound() || keysFrom === undefined) return own.isFound();
     throw new Failure('usage', `--idempotency-key-from cannot be used with keys in "${keyField}"`, {
@@ -294,15 +293,15 @@ async function keyedItems(
   session: Session,
 ) {
   if (keyField === undefined) return undefined;
-  const { keyedOperations } = await import('../services/graph/key-field.ts');
-  const { readColumns } = await import('../services/graph/columns.ts');
+  const { schema: readSchema, keyColumns } = await session.service.load();
+  if (keyColumns === undefined) return undefined;
   // A key that does not depend on all fields may belong to another row.
   const isForeign = hasOwnKeys || keysFrom?.kind === 'column';
-  const columns = isForeign ? await readColumns(list, await session.service.client()) : undefined;
+  const schema = isForeign ? await readSchema?.(list, await session.service.client()) : undefined;
   const isProven = !isForeign && keysFrom === undefined;
   const author = isProven ? undefined : await authorOfRun(before, list, session);
   const proof = isProven ? undefined : { clock: session.host.clock, author };
-  return keyedOperations(keyField, { mayExist: keysFrom !== undefined && !isForeign, columns, proof });
+  return keyColumns.operations(keyField, { mayExist: keysFrom !== undefined && !isForeign, schema, proof });
 }
 
 /** The account that created the items of a run, by which rows in doubt are judged. */
@@ -312,8 +311,8 @@ async function authorOfRun(
   { service }: Session,
 ): Promise<string | undefined> {
   if (before?.createdId === undefined || before.counts.inDoubt === 0) return undefined;
-  const { readAuthor } = await import('../services/graph/ownership.ts');
-  return readAuthor({ ...list, id: before.createdId }, await service.client());
+  const { keyColumns } = await service.load();
+  return keyColumns?.readAuthor({ ...list, id: before.createdId }, await service.client());
 }
 
 function distinctRows(file: RowsFile, keyOf: FileRun['keyOf'], { keysFrom, keepBefore }: BulkOptions): RowsFile {
@@ -348,7 +347,7 @@ function inputOf(
   file: RowsFile,
   check: Check & Pick<RunInput, 'sample'>,
   { command, options, list }: Pick<FileRun, 'command' | 'options' | 'list'>,
-  keyField: KeyField | undefined,
+  keyField: KeyColumn | undefined,
   session: Session,
 ): RunInput {
   const { input } = file;
@@ -559,13 +558,17 @@ async function presentFor({ command, options, list }: FileRun, before: Replay | 
   return presentMoment(list.ids, session);
 }
 
-/** Microsoft Graph returns some types of columns in another form than it takes. */
-async function earlierForm(list: ListRef, { settings, service }: Session) {
-  if (settings.service !== 'graph') return undefined;
-  const { readColumns } = await import('../services/graph/columns.ts');
-  const { earlierValues } = await import('../services/graph/read-form.ts');
-  const columns = await readColumns(list, await service.client());
-  return (fields: Fields, names: readonly string[]) => earlierValues(fields, names, columns);
+/** The values of fields that a write names, as they can be written back; null for one that is absent. */
+async function earlierForm(list: ListRef, { service }: Session) {
+  const schema = await (await service.load()).schema?.(list, await service.client());
+  return (
+    schema &&
+    ((fields: Fields, names: readonly string[]) => {
+      const read = schema.pick(fields, names);
+      const own = names.filter((name) => !name.includes('@'));
+      return schema.toSent(objectFrom(own.map((name) => [name, ownField(read, name) ?? null])));
+    })
+  );
 }
 
 /** What a plan does about repeated ids. */

@@ -2,7 +2,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { RowsFile } from '../rows/read.ts';
 import type { BadRow, Row } from '../rows/types.ts';
-import type { KeyField } from '../services/graph/key-field.ts';
+import type { KeyColumn } from '../services/service.ts';
 import type { InputFacts, JournalHeader } from './journal-format.ts';
 import type { Replay } from './journal-read.ts';
 import { hashOf } from './tasks.ts';
@@ -19,7 +19,7 @@ export interface RunInput extends Pick<InputFacts, 'rows' | 'sha256' | 'sample'>
   readonly mapping: string;
   /** The source of derived keys, as recorded in the journal. */
   readonly keysFrom: string | undefined;
-  readonly keyField: KeyField | undefined;
+  readonly keyField: KeyColumn | undefined;
   /** Whether a run was undone: of an update or a delete, in part. */
   readonly isUndone: (before: Replay) => Promise<boolean>;
   readonly match: (before: Replay) => Promise<InputMatch>;

@@ -7,7 +7,7 @@ import { crc32 } from 'node:zlib';
 import { exitCodes, type FailureKind } from '../core/errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { type Check, isCount, isHeaderValue, isString, maybe, oneOf, orNull, shaped } from '../core/shape.ts';
-import type { KeyField } from '../services/graph/key-field.ts';
+import type { KeyColumn } from '../services/service.ts';
 
 /** The version of new journals. A run that began with version 1, whose checksums are of their lines alone, keeps it. */
 export const journalVersion = 2;
@@ -60,7 +60,7 @@ export interface JournalHeader {
   /** The value of `--idempotency-key-from`; undefined for random keys. */
   readonly keysFrom?: string | undefined;
   /** The column that keys are written into (`--key-field`), and what it promised when the run began. */
-  readonly keyField?: KeyField | undefined;
+  readonly keyField?: KeyColumn | undefined;
   /** Whether the earlier values of its items are kept, in a file next to this one. */
   readonly keepsBefore?: true | undefined;
   /** ISO 8601, UTC. */
@@ -333,7 +333,7 @@ const isShapedHeader = shaped<JournalHeader>({
   shard: orNull(isString),
   idempotency: oneOf('unknown', 'honored', 'none'),
   keysFrom: maybe(isString),
-  keyField: maybe(shaped<KeyField>({ column: isString, promise: oneOf('unique', 'indexed', 'none') })),
+  keyField: maybe(shaped<KeyColumn>({ column: isString, promise: oneOf('unique', 'indexed', 'none') })),
   keepsBefore: maybe(oneOf(true)),
   startedAt: isDate,
   isShrunk: maybe(oneOf(true)),

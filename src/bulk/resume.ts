@@ -3,7 +3,7 @@
 import { Failure } from '../core/errors.ts';
 import { countOf, countText } from '../core/text.ts';
 import type { BadRow, Row } from '../rows/types.ts';
-import type { KeyField } from '../services/graph/key-field.ts';
+import type { KeyColumn } from '../services/service.ts';
 import type { BulkOptions } from './flags.ts';
 import type { RunInput } from './input-match.ts';
 import type { Replay } from './journal-read.ts';
@@ -218,7 +218,7 @@ function refuseOtherKeyField(before: Replay, input: RunInput): void {
 }
 
 /** The weakest first. */
-const promises: readonly KeyField['promise'][] = ['none', 'indexed', 'unique'];
+const promises: readonly KeyColumn['promise'][] = ['none', 'indexed', 'unique'];
 
 function otherRecord({ header, counts }: Replay, journal: string): Failure {
   const known = counts.done === 0 ? '' : `, which forgets the ${countOf(counts.done, 'row')} that it did`;

@@ -1,10 +1,8 @@
 /** Fields and keys by the columns of a list, where the service has them (docs/graph.md, "Types and names"). Loaded late. */
-import type { Client } from '../api/client.ts';
 import { Failure } from '../core/errors.ts';
+import type { EncodeOptions, FieldEncoder } from '../core/field-encoder.ts';
 import type { Fields, ListRef } from '../core/item.ts';
-import type { Column } from '../services/graph/columns.ts';
-import type { KeyField } from '../services/graph/key-field.ts';
-import type { FormOptions, ListForm } from '../services/graph/write-form.ts';
+import type { KeyColumn, KeyColumns } from '../services/service.ts';
 import { parseFlag, parseOneOf } from '../settings/setting.ts';
 import { hasToken } from '../settings/token.ts';
 import type { Session } from './session.ts';
@@ -16,7 +14,7 @@ export interface FormFlags {
 }
 
 /** @throws {Failure} usage */
-export function parseFormFlags({ names, split }: FormFlags): FormOptions {
+export function parseFormFlags({ names, split }: FormFlags): EncodeOptions {
   if (split === '') throw new Failure('usage', 'invalid --split "": expected a character, such as ";"');
   return {
     names: names === undefined ? undefined : parseFlag('--names', names, parseOneOf(['internal', 'display'])),
@@ -25,32 +23,17 @@ export function parseFormFlags({ names, split }: FormFlags): FormOptions {
 }
 
 /**
- * Reads the columns of a list; undefined if it has none that can be written, as a list of `serve` without a schema: its
- * fields may have any names and values.
+ * Reads how the fields of a list are encoded; undefined if they may have any names and values.
  *
  * @throws {Failure} as `Client.send`
  */
-export async function openListForm(
+export async function openEncoder(
   list: ListRef,
-  options: FormOptions,
+  options: EncodeOptions,
   { service }: Pick<Session, 'service'>,
-): Promise<ListForm | undefined> {
-  const { readColumns } = await import('../services/graph/columns.ts');
-  const client = await service.client();
-  return createListForm(await readColumns(list, client), options, list, client);
-}
-
-/** The same from columns that were read. */
-export async function createListForm(
-  columns: readonly Column[],
-  options: FormOptions,
-  { site }: Pick<ListRef, 'site'>,
-  client: Client,
-): Promise<ListForm | undefined> {
-  if (!columns.some(({ isWritable }) => isWritable)) return undefined;
-  const { ListForm } = await import('../services/graph/write-form.ts');
-  const readPeople = async () => (await import('../services/graph/pages.ts')).readPeople(site, client);
-  return new ListForm(columns, options, readPeople);
+): Promise<FieldEncoder | undefined> {
+  const { schema } = await service.load();
+  return schema && (await schema(list, await service.client())).encoder(options);
 }
 
 /** Fields as they were typed. */
@@ -68,7 +51,7 @@ export interface TypedFields {
  */
 export async function toSentFields(
   { fields: typed, texts }: TypedFields,
-  form: ListForm,
+  form: FieldEncoder,
   required: boolean,
 ): Promise<Fields> {
   const make = () => form.fields(Object.entries(typed), texts);
@@ -107,7 +90,7 @@ export async function toListFields(
     await messages.say('without a token the columns of the list are not read: fields are shown as they were typed');
     return typed.fields;
   }
-  const form = await openListForm(list, options, session);
+  const form = await openEncoder(list, options, session);
   if (form === undefined) return typed.fields;
   const fields = await toSentFields(typed, form, isNew);
   if (flags.dryRun) await showMapping(form, options, session);
@@ -115,28 +98,33 @@ export async function toListFields(
 }
 
 /** Shows the names of columns that were found by display names. */
-export async function showMapping(form: ListForm, { names }: FormOptions, { messages }: Session): Promise<void> {
+export async function showMapping(form: FieldEncoder, { names }: EncodeOptions, { messages }: Session): Promise<void> {
   if (names !== 'display') return;
   for (const [typed, sent] of form.mapping()) await messages.say(`column "${typed}" is sent as ${sent}`);
 }
 
-/** @throws {Failure} usage, if the service has keys of its own */
-export function refuseKeyField({ settings }: Pick<Session, 'settings'>): void {
-  if (settings.service === 'graph') return;
+/**
+ * The keys in columns of the service.
+ *
+ * @throws {Failure} usage, if it has keys of its own
+ */
+export async function keyColumnsOf({ service }: Pick<Session, 'service'>): Promise<KeyColumns> {
+  const { keyColumns } = await service.load();
+  if (keyColumns !== undefined) return keyColumns;
   throw new Failure('usage', '--key-field is only for Microsoft Graph', {
     hint: 'pass --service graph, or leave it out: the service gets an Idempotency-Key; nothing was sent',
   });
 }
 
 /**
- * Reads the column of `--key-field`, and says what it promises. The caller has called `refuseKeyField`, before anything else.
+ * Reads the column of `--key-field`, and says what it promises.
  *
  * @throws {Failure} usage, if no key can be written into it; as `Client.send`
  */
-export async function openKeyField(name: string, list: ListRef, session: Session): Promise<KeyField> {
-  const { promiseText, readKeyField } = await import('../services/graph/key-field.ts');
-  const keyField = await readKeyField(name, list, await session.service.client());
+export async function openKeyField(name: string, list: ListRef, session: Session): Promise<KeyColumn> {
+  const keyColumns = await keyColumnsOf(session);
+  const keyField = await keyColumns.open(name, list, await session.service.client());
   const { say, notice } = session.messages;
-  await (keyField.promise === 'unique' ? notice : say)(`listctl: ${promiseText(keyField)}`);
+  await (keyField.promise === 'unique' ? notice : say)(`listctl: ${keyColumns.describe(keyField)}`);
   return keyField;
 }

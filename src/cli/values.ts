@@ -56,7 +56,7 @@ export async function readFields(
     const { noFields } = await import('./usage-errors.ts');
     throw noFields(session.command.words, command, session.host);
   }
-  if (session.settings.service !== 'graph') return typed.fields;
+  if ((await session.service.load()).schema === undefined) return typed.fields;
   const of = { list: await findList(), isNew: command.name() === 'create' };
   return (await import('./list-form.ts')).toListFields(typed, flags, of, session);
 }
@@ -64,7 +64,7 @@ export async function readFields(
 /** The same as they were typed, for bulk runs, where they override the fields of each row: there may be none. */
 export async function readCommonFields(flags: FieldFlags, session: Session): Promise<TypedFields> {
   const { names, split } = flags;
-  if ((names ?? split) !== undefined && session.settings.service !== 'graph') {
+  if ((names ?? split) !== undefined && (await session.service.load()).schema === undefined) {
     throw new Failure('usage', `--${names === undefined ? 'split' : 'names'} requires --service graph`);
   }
   const texts = new Set<string>();

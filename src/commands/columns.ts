@@ -3,7 +3,7 @@ import { inSession, type Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { objectFrom } from '../core/json.ts';
 import type { Row, View } from '../output/view.ts';
-import type { Column } from '../services/graph/columns.ts';
+import type { Column } from '../services/service.ts';
 import { oneList } from './items/select.ts';
 
 /** `listctl columns` */
@@ -24,7 +24,8 @@ const listCommand: CommandSpec = {
 };
 
 async function listColumns(session: Session, { hidden = false }: { readonly hidden?: boolean }): Promise<void> {
-  if (session.settings.service !== 'graph') {
+  const { schema } = await session.service.load();
+  if (schema === undefined) {
     throw new Failure('usage', 'cannot list columns: the lists of the service have none', {
       hint: 'a field of an item may have any name and any JSON value; for SharePoint, pass --service graph',
     });
@@ -32,8 +33,7 @@ async function listColumns(session: Session, { hidden = false }: { readonly hidd
   await session.output.printing(columnView, true, async (print) => {
     const { ids: list } = await oneList(session);
     const client = await session.service.client();
-    const { readColumns } = await import('../services/graph/columns.ts');
-    for (const column of await readColumns(list, client)) if (hidden || !column.isHidden) await print(column);
+    for (const column of (await schema(list, client)).columns) if (hidden || !column.isHidden) await print(column);
   });
 }
 

@@ -10,37 +10,27 @@ import { countOf, listNames } from '../core/text.ts';
 import { yamlDocument, yamlElement } from '../core/yaml.ts';
 import { itemView } from '../output/item.ts';
 import type { View } from '../output/view.ts';
-import {
-  type Column,
-  columnHint,
-  columnOfField,
-  fieldName,
-  isReference,
-  lookupsMax,
-  readColumns,
-} from '../services/graph/columns.ts';
-import { itemPages } from '../services/graph/pages.ts';
-import { isWrittenBack, plainForm, unwrittenFields } from '../services/graph/read-form.ts';
+import type { Column, ListSchema, Service } from '../services/service.ts';
 import { printPages } from './items/list.ts';
 
 /** Prints a manifest of all items, page by page; in formats for programs the items with their ids. */
 export async function exportList(flags: ManifestFlags, session: Session): Promise<void> {
   const { messages, output, settings } = session;
   const { key } = flags;
-  refuseOthers(flags, settings.service);
+  const { readSchema, listPages } = exporterOf(flags, await session.service.load());
   const { ids: list } = await session.service.resolve(settings.list());
   const client = await session.service.client();
-  const columns = await readColumns(list, client);
-  const written = columns.filter(isWrittenBack);
+  const schema = await readSchema(list, client);
+  const written = schema.columns.filter(({ isWrittenBack }) => isWrittenBack);
   // A list of `serve` without a schema has no columns of its own, and any fields.
   const hasColumns = written.length > 0;
-  if (key !== undefined && hasColumns) checkKey(key, written);
-  checkLookups(written);
-  const exported = new ExportedItems(key, columns);
-  const pages = exported.writtenPages(itemPages(list, {}, client));
+  if (key !== undefined && hasColumns) checkKey(key, schema);
+  checkLookups(written, schema);
+  const exported = new ExportedItems(key, schema);
+  const pages = exported.writtenPages(listPages(list, {}, client));
   if (output.format(true) === 'pretty' && !output.hasQuery) await printManifest({ ...list, key }, pages, session);
   else {
-    const shown = hasColumns ? { columns: ['id', ...written.map(fieldName)] } : {};
+    const shown = hasColumns ? { columns: ['id', ...written.map(({ field }) => field)] } : {};
     const view: View<Item> = { ...itemView, printsNone: true, inPages: true, ...shown };
     await output.printing(view, true, async (print) => {
       await printPages(pages, print, session);
@@ -50,8 +40,8 @@ export async function exportList(flags: ManifestFlags, session: Session): Promis
 }
 
 /** @throws {Failure} usage, for the other service, and for flags for reading a manifest, which would do nothing */
-function refuseOthers(flags: ManifestFlags, service: string): void {
-  if (service !== 'graph') {
+function exporterOf(flags: ManifestFlags, { schema: readSchema, list: listPages }: Service) {
+  if (readSchema === undefined || listPages === undefined) {
     throw new Failure('usage', 'cannot export all items: the service only returns items by id', {
       hint: 'export the items of a manifest with: listctl state export MANIFEST',
     });
@@ -60,7 +50,7 @@ function refuseOthers(flags: ManifestFlags, service: string): void {
   const noQuotes = quotes === false ? true : undefined;
   const others = { state, 'input-format': inputFormat, delimiter, encoding, 'no-quotes': noQuotes, rename, only, type };
   const flag = Object.entries({ ...others, decimal, empty, names, split }).find(([, value]) => value !== undefined);
-  if (flag === undefined) return;
+  if (flag === undefined) return { readSchema, listPages };
   throw new Failure('usage', `--${flag[0]} cannot be used with --all`, {
     hint: 'pass it to apply, which reads the file',
   });
@@ -86,20 +76,20 @@ function indented(text: string): string {
   return text.replace(/^(?=.)/gm, '  ');
 }
 
-function checkKey(key: string, columns: readonly Column[]): void {
-  const column = columnOfField(key, columns);
-  if (column !== undefined && !isReference(column) && !column.isMultiple) return;
+function checkKey(key: string, schema: ListSchema): void {
+  const column = schema.column(key);
+  if (column?.isWrittenBack && !column.isReference && !column.isMultiple) return;
   throw new Failure('usage', `invalid --key: the list has no column "${key}" that can be a key`, {
-    hint: columnHint(key, columns),
+    hint: schema.hint(key),
   });
 }
 
-function checkLookups(columns: readonly Column[]): void {
-  const lookups = columns.filter(isReference).map(({ name }) => name);
-  if (lookups.length <= lookupsMax) return;
+function checkLookups(columns: readonly Column[], { maxReferences }: ListSchema): void {
+  const lookups = columns.filter(({ isReference }) => isReference).map(({ name }) => name);
+  if (lookups.length <= maxReferences) return;
   throw new Failure(
     'usage',
-    `cannot export the list: it has ${lookups.length} lookup columns, more than ${lookupsMax}: ${listNames(lookups, 20)}`,
+    `cannot export the list: it has ${lookups.length} lookup columns, more than ${maxReferences}: ${listNames(lookups, 20)}`,
     {
       hint: 'Microsoft Graph would leave out the others; list the columns in several parts: listctl items list --select',
     },
@@ -108,15 +98,15 @@ function checkLookups(columns: readonly Column[]): void {
 
 class ExportedItems {
   readonly #key: string | undefined;
-  readonly #columns: readonly Column[];
+  readonly #schema: ListSchema;
   readonly #keys = new Set<string>();
   readonly #left = new Set<string>();
   #withoutKey = 0;
   #repeated = 0;
 
-  constructor(key: string | undefined, columns: readonly Column[]) {
+  constructor(key: string | undefined, schema: ListSchema) {
     this.#key = key;
-    this.#columns = columns;
+    this.#schema = schema;
   }
 
   async *writtenPages(pages: AsyncIterable<readonly Item[]>): AsyncGenerator<readonly Item[]> {
@@ -135,8 +125,8 @@ class ExportedItems {
   }
 
   #written({ id, fields: read }: Item): Item {
-    const fields = plainForm(read, this.#columns);
-    for (const name of unwrittenFields(read, fields, this.#columns)) this.#left.add(name);
+    const { fields, omitted } = this.#schema.decode(read);
+    for (const name of omitted) this.#left.add(name);
     this.#addKey(fields);
     return { id, fields, members: { id, fields } };
   }

@@ -308,7 +308,7 @@ function resolve(
   flags: ManifestFlags & { readonly force?: boolean },
 ): Promise<void> {
   const { key, id } = parseKeyedId(text);
-  return editState(name, flags, session, async (state, { target, graph }) => {
+  return editState(name, flags, session, async (state, { target, schema }) => {
     const known = state.items.get(key);
     const nowMs = session.host.clock.now();
     if (known?.inDoubt === undefined || id === 'none') {
@@ -320,8 +320,8 @@ function resolve(
     const client = await session.service.client();
     const items = await session.service.items();
     const item = await client.send(items.get({ site, list, id: checkId(id, 'item') }));
-    const found = graph === undefined ? item.fields : graph.written(item.fields, Object.keys(known.fields));
-    if (!flags.force && !holds(found, known.fields, graph?.isSame)) {
+    const found = schema === undefined ? item.fields : schema.written(item.fields, Object.keys(known.fields));
+    if (!flags.force && !holds(found, known.fields, schema?.isSame)) {
       throw new Failure('conflict', `item ${item.id} does not match what was sent for "${key}"`, {
         hint: 'pass --force if it is the right item; nothing was changed',
       });

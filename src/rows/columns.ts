@@ -1,5 +1,7 @@
 /** The columns of CSV and TSV files, and their cells. */
+
 import { Failure } from '../core/errors.ts';
+import type { FieldEncoder } from '../core/field-encoder.ts';
 import type { Fields } from '../core/item.ts';
 import type { JsonValue } from '../core/json.ts';
 import { listNames, nearestName, quoted, shellWord } from '../core/text.ts';
@@ -15,7 +17,6 @@ import {
   type CellType,
   cellTypes,
   faultOf,
-  type ListForm,
   missingText,
   placedProblem,
   type RawRow,
@@ -396,7 +397,7 @@ function fieldReader(
   };
 }
 
-function missingFaults(form: ListForm, fields: Fields, columns: Header['columns']): readonly RowFault[] {
+function missingFaults(form: FieldEncoder, fields: Fields, columns: Header['columns']): readonly RowFault[] {
   return form.missing(fields).map(({ typed, field }) => {
     const column = columns.find((each) => each.field === field);
     return { problem: missingText(typed), column: column && column.at + 1 };

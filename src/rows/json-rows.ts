@@ -1,5 +1,7 @@
 /** The rows of JSON files: elements of an array, which is never in memory as a whole, and their objects. */
+
 import { Failure } from '../core/errors.ts';
+import type { EncodedFields, FieldEncoder } from '../core/field-encoder.ts';
 import { ownField } from '../core/item.ts';
 import { isObject, type JsonObject, type JsonValue, NumberToken, objectFrom } from '../core/json.ts';
 import { isBlank } from '../core/json-scan.ts';
@@ -9,7 +11,6 @@ import type { TextPart } from './decode.ts';
 import {
   beginningOf,
   faultOf,
-  type ListForm,
   missingText,
   type ParsedRow,
   type RowFault,
@@ -326,7 +327,7 @@ function sentFrom(
 
 function formedItem(
   fields: Iterable<readonly [string, JsonValue]>,
-  form: ListForm,
+  form: FieldEncoder,
   { only = [], rename }: RowsOptions,
   onLeftOut: (name: string) => void,
 ) {
@@ -337,8 +338,8 @@ function formedItem(
 }
 
 function checkedFields(
-  { fields: own, problems }: ReturnType<ListForm['fields']>,
-  form: ListForm,
+  { fields: own, problems }: EncodedFields,
+  form: FieldEncoder,
   { common, action }: RowsOptions,
 ): Pick<ParsedRow, 'fields'> | RowFault {
   const fields = { ...own, ...common };

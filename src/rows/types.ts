@@ -1,9 +1,9 @@
 /** The rows of a file, and the options for reading them. */
 import type { Failure } from '../core/errors.ts';
+import type { FieldEncoder } from '../core/field-encoder.ts';
 import { type Fields, fieldsBytesMax, idProblem } from '../core/item.ts';
 import { isObject, type JsonObject, type JsonValue, NumberToken, printJson, withoutUndefined } from '../core/json.ts';
 import { quoted } from '../core/text.ts';
-import type { FieldForm } from '../core/typed-text.ts';
 
 export type RowAction = 'create' | 'update' | 'delete' | 'get';
 
@@ -70,30 +70,6 @@ export type RowFormat = 'csv' | 'tsv' | 'jsonl' | 'json' | 'yaml' | 'ids';
 export const cellTypes = ['string', 'number', 'boolean', 'json', 'auto'] as const;
 export type CellType = (typeof cellTypes)[number];
 
-/** The form of fields, where the columns of a list have names and types. */
-export interface ListForm {
-  field(typed: string): FieldForm | { readonly problem: string };
-  /** Fields as they are sent, of JSON members; and why some cannot be. */
-  fields(members: Iterable<readonly [string, JsonValue]>): {
-    readonly fields: Fields;
-    readonly problems: readonly { readonly problem: string }[];
-  };
-  /**
-   * The same of the fields of an item that was read; those that cannot be written are left out.
-   *
-   * @param isKept whether one is not to be left out, but refused
-   */
-  fieldsOfItem(
-    read: Fields,
-    isKept: (name: string) => boolean,
-  ): ReturnType<ListForm['fields']> & { readonly leftOut: readonly string[] };
-  /** The required columns without a value: as they are typed, and as they are sent. */
-  missing(fields: Fields): readonly { readonly typed: string; readonly field: string }[];
-  /** Values were made that need `complete` first, and have to be made again after it. */
-  readonly isIncomplete: boolean;
-  complete(): Promise<void>;
-}
-
 export function missingText(typed: string): string {
   return `the required column ${quoted(typed)} has no value`;
 }
@@ -134,7 +110,7 @@ export interface RowsOptions {
   /** Divides a cell into several values, where a column has several. */
   readonly split?: string | undefined;
   /** Undefined if any field may have any value. */
-  readonly form?: ListForm | undefined;
+  readonly form?: FieldEncoder | undefined;
   /** Fields that override those of every row, as they are sent. */
   readonly common: Fields;
   /** One of `count` shares of the rows, by their numbers, from 1; undefined for every row. */

@@ -30,7 +30,7 @@ interface Form {
   /** @throws {Failure} usage, for what no request can hold; as `Client.send` */
   sent(fields: Fields): Promise<Fields>;
   /** The fields that are not shown, since they cannot be written. */
-  left(read: Fields, shown: Fields): readonly string[];
+  left(read: Fields): readonly string[];
 }
 
 /** An item as last read, which its edited fields are compared with. */
@@ -108,7 +108,7 @@ async function editUntilSent(refs: readonly ItemRef[], session: Session, send: S
   const form = await openForm(first, session);
   const bases = new Map(items.map(({ ref, item }) => [ref.id, toBase(ref, item, form)]));
   const editing: Editing = { form, bases, isSeveral: refs.length > 1, client, session };
-  const left = new Set(items.flatMap(({ ref, item }) => form.left(item.fields, bases.get(ref.id)?.fields ?? {})));
+  const left = new Set(items.flatMap(({ item }) => form.left(item.fields)));
   const shown = new Map(Array.from(bases, ([id, { fields }]) => [id, fields]));
   const edit = {
     draft: new Draft(refs.length > 1 ? undefined : first.id),
@@ -171,21 +171,17 @@ async function reopenAfterConflict(
   return { body: textOf(new Map([...read, [ref.id, objectFrom(fields)]]), editing), notes };
 }
 
-/** Microsoft Graph returns some types of columns in another form than it takes. */
-async function openForm(list: ListRef, session: Session): Promise<Form> {
-  if (session.settings.service !== 'graph') {
-    return { shown: (fields) => fields, sent: async (fields) => fields, left: () => [] };
-  }
-  const [{ openListForm, toSentFields }, { plainForm, unwrittenFields }] = await Promise.all([
-    import('../../cli/list-form.ts'),
-    import('../../services/graph/read-form.ts'),
-  ]);
-  const form = await openListForm(list, {}, session);
-  const columns = form?.columns ?? [];
+/** Without columns, fields are sent as they are read. */
+async function openForm(list: ListRef, { service }: Session): Promise<Form> {
+  const schema = await (await service.load()).schema?.(list, await service.client());
+  if (schema === undefined) return { shown: (fields) => fields, sent: async (fields) => fields, left: () => [] };
+  const encoder = schema.encoder({});
+  const { toSentFields } = await import('../../cli/list-form.ts');
   return {
-    shown: (fields) => plainForm(fields, columns),
-    sent: async (fields) => (form === undefined ? fields : toSentFields({ fields, texts: new Set() }, form, false)),
-    left: (read, shown) => unwrittenFields(read, shown, columns),
+    shown: (fields) => schema.decode(fields).fields,
+    sent: async (fields) =>
+      encoder === undefined ? fields : toSentFields({ fields, texts: new Set() }, encoder, false),
+    left: (read) => schema.decode(read).omitted,
   };
 }
 

@@ -1,15 +1,14 @@
 /** `items create --key-field`: one item with its key in a column of Microsoft Graph. Loaded late. */
 import type { Client } from '../../api/client.ts';
 import type { Operation } from '../../api/operation.ts';
-import { openKeyField, refuseKeyField } from '../../cli/list-form.ts';
+import { keyColumnsOf, openKeyField } from '../../cli/list-form.ts';
 import { showRequests } from '../../cli/output.ts';
 import { toIdempotencyKey } from '../../cli/run-settings.ts';
 import type { Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import { type Fields, type Item, type ListRef, ownField } from '../../core/item.ts';
 import { itemView } from '../../output/item.ts';
-import { readColumns } from '../../services/graph/columns.ts';
-import { keyedOperations, keyProblem } from '../../services/graph/key-field.ts';
+import type { KeyColumns } from '../../services/service.ts';
 
 interface KeyedCreate {
   readonly list: ListRef;
@@ -22,11 +21,11 @@ interface KeyedCreate {
 
 export async function createKeyed(create: KeyedCreate, isDryRun: boolean, session: Session): Promise<void> {
   const { list, fields } = create;
-  refuseKeyField(session);
-  const typed = typedKey(create);
+  const keyColumns = await keyColumnsOf(session);
+  const typed = typedKey(create, keyColumns);
   const keyField = await openKeyField(create.keyField, list, session);
   if (isDryRun) {
-    return showRequests([keyedOperations(keyField).create(list, fields, typed ?? '<key>').request], session);
+    return showRequests([keyColumns.operations(keyField).create(list, fields, typed ?? '<key>').request], session);
   }
   const key = typed ?? toIdempotencyKey(undefined, true) ?? '';
   await session.output.printing(
@@ -35,10 +34,11 @@ export async function createKeyed(create: KeyedCreate, isDryRun: boolean, sessio
     async (print) => {
       const client = await session.service.client();
       // Others may have written a key that was typed.
-      const columns = typed === undefined ? undefined : await readColumns(list, client);
+      const { schema: readSchema } = await session.service.load();
+      const schema = typed === undefined ? undefined : await readSchema?.(list, client);
       const mayExist = create.idempotencyKey !== undefined;
       const proof = typed === undefined ? undefined : { clock: session.host.clock, author: undefined };
-      const operation = keyedOperations(keyField, { mayExist, columns, proof }).create(list, fields, key);
+      const operation = keyColumns.operations(keyField, { mayExist, schema, proof }).create(list, fields, key);
       await print(await send(operation, mayExist && keyField.promise === 'indexed', key, client));
     },
     'created',
@@ -46,14 +46,17 @@ export async function createKeyed(create: KeyedCreate, isDryRun: boolean, sessio
 }
 
 /** The key of `--idempotency-key`, or in the fields themselves. */
-function typedKey({ fields, keyField, idempotencyKey }: KeyedCreate): string | undefined {
+function typedKey(
+  { fields, keyField, idempotencyKey }: KeyedCreate,
+  { problem: problemOf }: KeyColumns,
+): string | undefined {
   const own = ownField(fields, keyField);
   if (own !== undefined && idempotencyKey !== undefined) {
     throw new Failure('usage', `--idempotency-key cannot be used with field "${keyField}", which is the key`);
   }
   const key = own ?? toIdempotencyKey(idempotencyKey, false);
   if (key === undefined) return undefined;
-  const problem = keyProblem(key);
+  const problem = problemOf(key);
   if (typeof key === 'string' && problem === undefined) return key;
   throw new Failure('usage', `the key in ${keyField} ${problem}`, { hint: 'nothing was sent' });
 }

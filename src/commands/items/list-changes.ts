@@ -12,9 +12,6 @@ import { isString, oneOf, shaped } from '../../core/shape.ts';
 import { replaceFile } from '../../core/write-file.ts';
 import { changeView } from '../../output/item.ts';
 import type { View } from '../../output/view.ts';
-import { readColumns } from '../../services/graph/columns.ts';
-import { readChanges } from '../../services/graph/delta.ts';
-import { checkSelect } from '../../services/graph/list-query.ts';
 import { runsDirectory } from '../../settings/directories.ts';
 
 /** The content of a mark's file. */
@@ -60,7 +57,8 @@ async function printChanges(
   { host, messages, service }: Session,
 ): Promise<string> {
   const client = await service.client();
-  if (select !== undefined) checkSelect(select, await readColumns(list, client));
+  const { changes: readChanges } = await service.load();
+  if (readChanges === undefined) throw new Error('items list has checked that there are changes');
   if (last === undefined) await messages.say('no earlier --since last of this list is known: listing all items');
   const changes = await readChanges(list, { select, mark: last?.path }, client);
   if (changes.isResynced) {

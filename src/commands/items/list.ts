@@ -1,12 +1,11 @@
 /** `listctl items list`: the items of a list, which only Microsoft Graph supports, or those of a run. */
 import { Option } from 'commander';
-import type { Client } from '../../api/client.ts';
 import { addHelpNotes, type SetUp, serviceExits } from '../../cli/command.ts';
 import type { Print } from '../../cli/output.ts';
 import { inSession, type Session } from '../../cli/session.ts';
 import { collect } from '../../cli/values.ts';
 import { Failure } from '../../core/errors.ts';
-import type { Item, ListRef } from '../../core/item.ts';
+import type { Item } from '../../core/item.ts';
 import { itemView } from '../../output/item.ts';
 import type { View } from '../../output/view.ts';
 import { parseFlag, parseLimit, parseNames } from '../../settings/setting.ts';
@@ -56,7 +55,8 @@ export const setUpList: SetUp = (command, context) => {
 
 async function listItems(session: Session, flags: ListFlags): Promise<void> {
   if (flags.run !== undefined) return (await import('./list-run.ts')).listRun(flags.run, session);
-  if (session.settings.service !== 'graph') {
+  const { list: listPages } = await session.service.load();
+  if (listPages === undefined) {
     throw new Failure('usage', 'cannot list items: the service only returns items by id', {
       hint: 'list the items of the last run with: listctl items list --run last\nprint items by their ids with: listctl items get ID…',
     });
@@ -71,10 +71,10 @@ async function listItems(session: Session, flags: ListFlags): Promise<void> {
   await session.output.printing({ ...view, ...columns }, true, async (print) => {
     const { ids: list } = await oneList(session);
     const client = await session.service.client();
-    const filter = await readFilter(conditions, flags.filter, select ?? [], list, client);
-    const { itemPages } = await import('../../services/graph/pages.ts');
-    const count = await printPages(itemPages(list, { filter, select, limit, nonIndexed }, client), print, session);
-    if (count === 0) await session.messages.notice(filter === undefined ? 'the list is empty' : 'no item matches');
+    const query = { filter: flags.filter, where: conditions, select, limit, nonIndexed };
+    const count = await printPages(listPages(list, query, client), print, session);
+    const isWhole = flags.filter === undefined && conditions.length === 0;
+    if (count === 0) await session.messages.notice(isWhole ? 'the list is empty' : 'no item matches');
   });
 }
 
@@ -103,24 +103,4 @@ function parseWhere(text: string): { readonly column: string; readonly value: st
   throw new Failure('usage', `invalid --where "${text}": expected COLUMN=VALUE`, {
     hint: 'for other conditions pass --filter',
   });
-}
-
-/** The filter of all conditions; reads the columns of the list only where names have to be checked. */
-async function readFilter(
-  conditions: readonly ReturnType<typeof parseWhere>[],
-  filter: string | undefined,
-  select: readonly string[],
-  list: ListRef,
-  client: Client,
-): Promise<string | undefined> {
-  if (conditions.length + select.length === 0) return filter;
-  const { readColumns } = await import('../../services/graph/columns.ts');
-  const { checkSelect, equalityFilter } = await import('../../services/graph/list-query.ts');
-  const columns = await readColumns(list, client);
-  checkSelect(select, columns);
-  if (conditions.length === 0) return filter;
-  const equal = await equalityFilter(conditions, columns, list, client);
-  if (filter === undefined) return equal;
-  // `and` binds more tightly than `or`.
-  return `${/\bor\b/i.test(filter) ? `(${filter})` : filter} and ${equal}`;
 }

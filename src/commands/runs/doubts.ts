@@ -4,7 +4,6 @@
  */
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
-import type { Client } from '../../api/client.ts';
 import type { Finding } from '../../api/operation.ts';
 import type { ResponseHead } from '../../api/transport.ts';
 import { readEarlier } from '../../bulk/earlier-values.ts';
@@ -14,7 +13,7 @@ import type { Replay } from '../../bulk/journal-read.ts';
 import { IdSet, payloadHash } from '../../bulk/keys.ts';
 import { resolveRun } from '../../bulk/runs.ts';
 import { doubtAge } from '../../bulk/tasks.ts';
-import { openListForm } from '../../cli/list-form.ts';
+import { keyColumnsOf, openEncoder } from '../../cli/list-form.ts';
 import type { Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import { untilStopped } from '../../core/host.ts';
@@ -26,11 +25,7 @@ import type { View } from '../../output/view.ts';
 import { openInput } from '../../rows/input.ts';
 import { openRows } from '../../rows/read.ts';
 import { type RowAction, type RowsOptions, toReading } from '../../rows/types.ts';
-import { readColumns } from '../../services/graph/columns.ts';
-import { findByKey, type KeyField, readKeyField } from '../../services/graph/key-field.ts';
-import { readAuthor, sentSince } from '../../services/graph/ownership.ts';
-import { mayBeSent } from '../../services/graph/read-form.ts';
-import type { FormOptions } from '../../services/graph/write-form.ts';
+import type { KeyColumn, KeyColumns, SoughtKey } from '../../services/service.ts';
 import { findRunsDirectory } from '../../settings/directories.ts';
 import { checkTarget, doneItems } from './named-run.ts';
 
@@ -220,7 +215,7 @@ async function lookUpMissing(path: string, replay: Replay, session: Session): Pr
   const { ids: list } = await checkTarget(replay.header, session);
   const rows = [...replay.doubts()];
   if (rows.length === 0) return { resolutions: [] };
-  const fields = await findRows(path, replay, session, await openFormOf(list, session));
+  const fields = await findRows(path, replay, session, (options) => openEncoder(list, options, session));
   const sought = rows.map((row) => ({ row, hash: replay.doubtOf(row)?.hash, fields: fields.get(row)?.fields }));
   const known: string[] = [];
   for await (const { id } of doneItems(path)) known.push(id);
@@ -230,11 +225,6 @@ async function lookUpMissing(path: string, replay: Replay, session: Session): Pr
   if (open.length === 0) return { resolutions };
   const stillInDoubt = (word: string) => unmatchedFailure(open, read, word);
   return { resolutions, stillInDoubt };
-}
-
-async function openFormOf(list: ListRef, session: Session): Promise<OpenForm | undefined> {
-  if (session.settings.service !== 'graph') return undefined;
-  return (options: FormOptions) => openListForm(list, { ...options, filled: [] }, session);
 }
 
 function unmatchedFailure(open: readonly number[], read: number, word: string): Failure {
@@ -253,13 +243,14 @@ async function lookUpKeys(path: string, replay: Replay, column: string, session:
   const { header } = replay;
   const { ids: list } = await checkTarget(header, session);
   const client = await session.service.client();
-  const keyField = await readKeyField(column, list, client);
+  const keyColumns = await keyColumnsOf(session);
+  const keyField = await keyColumns.open(column, list, client);
   if (keyField.promise === 'none') {
     throw new Failure('usage', `column ${column} is not indexed: its values cannot be looked up`, {
       hint: 'index the column, or resolve each row with --row N; nothing was recorded',
     });
   }
-  const soughtOf = await soughtRows(path, replay, { list, keyField }, session);
+  const soughtOf = await soughtRows(path, replay, { list, keyField, keyColumns }, session);
   const given = new IdSet();
   for await (const { id } of doneItems(path)) given.add(id);
   const rows = [...replay.doubts()];
@@ -267,7 +258,9 @@ async function lookUpKeys(path: string, replay: Replay, column: string, session:
   const open: string[] = [];
   for (let at = 0; at < rows.length; at += atOnce) {
     const some = rows.slice(at, at + atOnce);
-    const findings = await Promise.all(some.map((row) => find(list, soughtOf(row), given, client)));
+    const findings = await Promise.all(
+      some.map((row) => find(soughtOf(row), (sought) => client.send(keyColumns.lookUp(list, sought, given)))),
+    );
     for (const [index, finding] of findings.entries()) {
       const row = some[index] ?? 0;
       if (finding.reason === undefined) {
@@ -281,7 +274,7 @@ async function lookUpKeys(path: string, replay: Replay, column: string, session:
 }
 
 /** What to look for; undefined if it is not known without the input. */
-type SoughtRow = Parameters<typeof findByKey>[1] | undefined;
+type SoughtRow = SoughtKey | undefined;
 
 /**
  * The key of a row is in the journal, unless it is in a column of the input. Others may have written that, or one that
@@ -290,10 +283,11 @@ type SoughtRow = Parameters<typeof findByKey>[1] | undefined;
 async function soughtRows(
   path: string,
   replay: Replay,
-  { list, keyField }: { readonly list: ListRef; readonly keyField: KeyField },
+  of: { readonly list: ListRef; readonly keyField: KeyColumn; readonly keyColumns: KeyColumns },
   session: Session,
 ): Promise<(row: number) => SoughtRow> {
-  const { column, promise } = keyField;
+  const { list, keyColumns } = of;
+  const { column, promise } = of.keyField;
   const { keysFrom } = replay.header;
   const client = await session.service.client();
   const { clock } = session.host;
@@ -302,32 +296,32 @@ async function soughtRows(
   const isForeign = isDerived || [...replay.doubts()].some((row) => journaled(row) === undefined);
   if (!isForeign && keysFrom === undefined) return (row) => ({ column, key: journaled(row) ?? '' });
   const id = replay.createdId;
-  const author = id === undefined ? undefined : await readAuthor({ ...list, id }, client);
+  const author = id === undefined ? undefined : await keyColumns.readAuthor({ ...list, id }, client);
   const common = (row: number) => {
-    const since = sentSince(clock, { ageMs: doubtAge(replay.doubtOf(row), clock) });
-    const evidence = (head: ResponseHead) => ({ sinceMs: since(head), author });
+    const since = keyColumns.sentSince(clock, { ageMs: doubtAge(replay.doubtOf(row), clock) });
+    const evidence = (head: Pick<ResponseHead, 'headers'>) => ({ sinceMs: since(head), author });
     return { column, evidence, isUnique: promise === 'unique', isAdopted: !isForeign };
   };
   if (!isForeign) return (row) => ({ ...common(row), key: journaled(row) ?? '' });
-  const columns = await readColumns(list, client);
-  const openForm = (options: FormOptions) => openListForm(list, { ...options, filled: [column] }, session);
+  const schema = await (await session.service.load()).schema?.(list, client);
+  const openForm: OpenForm = (options) => openEncoder(list, { ...options, filled: [column] }, session);
   const known = await findRows(path, replay, session, openForm);
   return (row) => {
     const { fields } = known.get(row) ?? {};
     const key = journaled(row) ?? ownField(fields ?? {}, column);
     if (fields === undefined || typeof key !== 'string') return undefined;
-    return { ...common(row), key, hasValues: (item) => mayBeSent(item.fields, fields, columns) };
+    return { ...common(row), key, hasValues: (item) => schema?.mayBeSent(item.fields, fields) === true };
   };
 }
 
-async function find(list: ListRef, sought: SoughtRow, given: IdSet, client: Client): Promise<Finding<Item>> {
+async function find(sought: SoughtRow, lookUp: (sought: SoughtKey) => Promise<Finding<Item>>): Promise<Finding<Item>> {
   if (sought === undefined) return { isMissing: false, reason: 'its values are not known without its input' };
-  return client.send(findByKey(list, sought, given));
+  return lookUp(sought);
 }
 
 const namedMax = 3;
 
-function openFailure(open: readonly string[], { promise }: KeyField, word: string): Failure {
+function openFailure(open: readonly string[], { promise }: KeyColumn, word: string): Failure {
   const more = open.length > namedMax ? `; and ${open.length - namedMax} more` : '';
   const named = open.slice(0, namedMax).join('; ') + more;
   const next =

@@ -93,7 +93,7 @@ interface Undo {
   /** Undefined for a run that created its items. */
   readonly kept: KeptValues | undefined;
   /** The fields of a deleted item as a create takes them, and the names of those that it cannot have. */
-  readonly form: { written(read: Fields): Fields; left(read: Fields, written: Fields): readonly string[] };
+  readonly form: { written(read: Fields): Fields; left(read: Fields): readonly string[] };
   readonly flags: UndoFlags;
   readonly pace: RunLimits;
   readonly maxDelete: number | undefined;
@@ -184,17 +184,14 @@ function wordsOf({ header: { action } }: Replay): (typeof words)[keyof typeof wo
   return words[action === 'update' || action === 'delete' ? action : 'create'];
 }
 
-/** Microsoft Graph returns some types of columns in another form than it takes. */
-async function readCreateForm({ header }: Replay, list: ListRef, session: Session): Promise<Undo['form']> {
-  if (header.action !== 'delete' || session.settings.service !== 'graph') {
-    return { written: (fields) => fields, left: () => [] };
-  }
-  const { readColumns } = await import('../../services/graph/columns.ts');
-  const { unwrittenFields, writeForm } = await import('../../services/graph/read-form.ts');
-  const columns = await readColumns(list, await session.service.client());
+/** How the items of a delete are created again: without columns, as they were read. */
+async function readCreateForm({ header }: Replay, list: ListRef, { service }: Session): Promise<Undo['form']> {
+  const { schema: readSchema } = await service.load();
+  if (header.action !== 'delete' || readSchema === undefined) return { written: (fields) => fields, left: () => [] };
+  const schema = await readSchema(list, await service.client());
   return {
-    written: (fields) => writeForm(fields, columns),
-    left: (read, written) => unwrittenFields(read, written, columns),
+    written: (fields) => schema.toSent(schema.decode(fields).fields),
+    left: (read) => schema.decode(read).omitted,
   };
 }
 
@@ -208,7 +205,7 @@ async function countItems(source: Parameters<typeof undoRows>[0], isForced: bool
     count += 1;
     digest.update(`${JSON.stringify([row.number, row.id])}\n`);
     needsReads ||= source.of.header.action !== 'delete' && needsRead(row, isForced);
-    for (const name of kept === undefined ? [] : source.form.left(kept, row.fields ?? {})) left.add(name);
+    for (const name of kept === undefined ? [] : source.form.left(kept)) left.add(name);
   }
   return { count, sha256: digest.digest('hex'), needsReads, left, found };
 }

@@ -5,29 +5,11 @@ import { listName } from '../../api/failures.ts';
 import type { ListRef } from '../../core/item.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts';
 import { nearestName, quoted } from '../../core/text.ts';
+import type { Column } from '../service.ts';
 import { listPath } from './items.ts';
 import { pagesOf } from './pages.ts';
 
-export interface Column {
-  /** The internal name, by which values go. */
-  readonly name: string;
-  readonly displayName: string;
-  /** The name of the facet; `unknown` if the definition has none. */
-  readonly type: (typeof writableTypes)[number] | (typeof otherTypes)[number];
-  readonly isMultiple: boolean;
-  readonly isRequired: boolean;
-  readonly isUnique: boolean;
-  readonly isIndexed: boolean;
-  /** Only the service sets it. */
-  readonly isReadOnly: boolean;
-  /** It is not read-only, and of a type that Graph can write. */
-  readonly isWritable: boolean;
-  readonly isHidden: boolean;
-  readonly hasDefault: boolean;
-  /** Undefined if any text is a choice. */
-  readonly choices: readonly string[] | undefined;
-}
-
+/** The names of facets. */
 const writableTypes = [
   'text',
   'number',
@@ -84,16 +66,23 @@ function toColumn(definition: JsonObject): Column {
     : {};
   // A secondary lookup shows another column of the item that its primary one refers to (resource type lookupColumn).
   const isReadOnly = is('readOnly') || isSystemField(name) || (primaryLookupColumnId ?? '') !== '';
+  const isWritable = !isReadOnly && writableTypes.some((each) => each === type);
+  const isIndexed = is('indexed') || is('enforceUniqueValues');
+  const isReference = type === 'lookup' || type === 'personOrGroup';
   return {
     name,
+    field: isReference ? `${name}LookupId` : name,
     displayName: typeof displayName === 'string' ? displayName : name,
     type,
+    isReference,
     isMultiple: displayAs === 'checkBoxes' || allowMultipleValues === true || allowMultipleSelection === true,
     isRequired: is('required'),
     isUnique: is('enforceUniqueValues'),
-    isIndexed: is('indexed') || is('enforceUniqueValues'),
+    isIndexed,
     isReadOnly,
-    isWritable: !isReadOnly && writableTypes.some((each) => each === type),
+    isWritable,
+    // A hidden one that is not indexed holds managed metadata; a hidden key is indexed.
+    isWrittenBack: isWritable && !(is('hidden') && !isIndexed),
     isHidden: is('hidden'),
     hasDefault: isObject(definition['defaultValue']),
     choices: choicesOf(facet),
@@ -117,11 +106,6 @@ export function isSystemField(name: string): boolean {
   return /^[_@]/.test(name) || systemFields.includes(name);
 }
 
-/** The field by which a column is written: `OwnerLookupId` for the person `Owner`. */
-export function fieldName(column: Column): string {
-  return isReference(column) ? `${column.name}LookupId` : column.name;
-}
-
 /** The columns of a list by the fields that belong to them. */
 const byField = new WeakMap<readonly Column[], ReadonlyMap<string, Column>>();
 
@@ -130,7 +114,7 @@ export function columnOfField(field: string, columns: readonly Column[]): Column
   let index = byField.get(columns);
   if (index === undefined) {
     const named = (name: (column: Column) => string) => columns.map((column) => [name(column), column] as const);
-    index = new Map([...named(fieldName), ...named(({ name }) => name)]);
+    index = new Map([...named(({ field: own }) => own), ...named(({ name }) => name)]);
     byField.set(columns, index);
   }
   return index.get(field);
@@ -138,7 +122,7 @@ export function columnOfField(field: string, columns: readonly Column[]): Column
 
 /** The column that has the very name by which another one would be written (microsoft-graph-docs#19901); or undefined. */
 export function takenBy(column: Column, columns: readonly Column[]): Column | undefined {
-  const other = columnOfField(fieldName(column), columns);
+  const other = columnOfField(column.field, columns);
   return other === column ? undefined : other;
 }
 
@@ -150,11 +134,6 @@ export function columnHint(typed: string, columns: readonly Column[]): string {
   return meant === undefined || meant === typed
     ? 'list the columns with: listctl columns list'
     : `did you mean ${quoted(meant)}?`;
-}
-
-/** Its values are ids of items or persons. */
-export function isReference({ type }: Column): boolean {
-  return type === 'lookup' || type === 'personOrGroup';
 }
 
 /** Quotes a string for OData. */

@@ -7,21 +7,9 @@ import { Failure } from '../../core/errors.ts';
 import { type Item, isDeleted, type ListRef } from '../../core/item.ts';
 import { isObject, type JsonObject, parseJson, printJson } from '../../core/json.ts';
 import { openSpool } from '../../core/spool.ts';
+import type { Changes } from '../service.ts';
 import { graphErrors, listPath } from './items.ts';
 import { expandedFields, type PageOptions, type Pages, pageMembersMax, pagesOfItems } from './pages.ts';
-
-export interface Changes {
-  /**
-   * Each changed item once, as it is now: a deleted one has no fields, but `deleted` in its members. To be read once.
-   *
-   * @throws {Failure} local-file
-   */
-  items(): Iterable<Item>;
-  /** The path that lists what changes from now on. */
-  readonly mark: string;
-  /** The service no longer knows the changes since the mark: these are all items. */
-  readonly isResynced: boolean;
-}
 
 /**
  * Reads all changes. They wait in a temporary file, since an item may come on several pages, and the last one counts.

@@ -11,29 +11,18 @@ import { Failure } from '../../core/errors.ts';
 import { type Fields, type Item, type ListRef, ownField } from '../../core/item.ts';
 import { type JsonValue, objectFrom } from '../../core/json.ts';
 import { shellWord } from '../../core/text.ts';
-import type { ItemOperations } from '../service.ts';
-import { type Column, columnHint, readColumns, textLiteral } from './columns.ts';
+import type { Column, ItemOperations, KeyColumn, KeyOptions, SoughtKey } from '../service.ts';
+import { columnHint, readColumns, textLiteral } from './columns.ts';
 import { graphErrors, graphOperations, toRequest } from './items.ts';
-import { authorOf, type Evidence, ownershipOf, sentSince } from './ownership.ts';
+import { authorOf, ownershipOf, sentSince } from './ownership.ts';
 import { itemsPath, parsePage, toListedItem } from './pages.ts';
-import { mayBeSent } from './read-form.ts';
-
-export interface KeyField {
-  /** The internal name. */
-  readonly column: string;
-  /**
-   * With unique values a create may be sent again, with an index it can be looked up, and without one it
-   * stays in doubt.
-   */
-  readonly promise: 'unique' | 'indexed' | 'none';
-}
 
 /**
  * Reads which promise a column allows.
  *
  * @throws {Failure} usage, if no key can be written into it; as `Client.send`
  */
-export async function readKeyField(name: string, list: ListRef, client: Client): Promise<KeyField> {
+export async function readKeyField(name: string, list: ListRef, client: Client): Promise<KeyColumn> {
   const columns = await readColumns(list, client);
   const column = columns.find((each) => each.name === name);
   if (column === undefined)
@@ -44,7 +33,7 @@ export async function readKeyField(name: string, list: ListRef, client: Client):
 }
 
 /** The key field that a column can be; undefined if no text can be written into it. */
-export function keyFieldOf({ name, type, isUnique, isIndexed, isWritable }: Column): KeyField | undefined {
+export function keyFieldOf({ name, type, isUnique, isIndexed, isWritable }: Column): KeyColumn | undefined {
   if (type !== 'text' || !isWritable) return undefined;
   return { column: name, promise: isUnique ? 'unique' : isIndexed ? 'indexed' : 'none' };
 }
@@ -54,7 +43,7 @@ function unusable(name: string, reason: string, hint = 'pass a text column'): Fa
 }
 
 /** The notice about a key field before the first request. */
-export function promiseText({ column, promise }: KeyField): string {
+export function promiseText({ column, promise }: KeyColumn): string {
   const what = 'a create of unknown outcome';
   switch (promise) {
     case 'unique':
@@ -78,34 +67,18 @@ export function keyProblem(key: JsonValue): string | undefined {
   return key.length > keyLengthMax ? `is longer than ${keyLengthMax} characters` : undefined;
 }
 
-interface KeyOptions extends Pick<Operation<Item>, 'mayExist'> {
-  /**
-   * Those of the list, if others may have written the key as well: an item counts as that of a create only if it has the
-   * fields that were sent.
-   */
-  readonly columns?: readonly Column[] | undefined;
-  /** Undefined if the keys are random, which proves whose item it is. */
-  readonly proof?:
-    | {
-        readonly clock: Parameters<typeof sentSince>[0];
-        /** The account of the run, if it is known from an earlier session. */
-        readonly author: string | undefined;
-      }
-    | undefined;
-}
-
 /**
  * The operations of Graph, with the key of each create in a column, unless it is among the fields.
  *
  * @param options with `mayExist`, an item with a key is that of an earlier, identical create
  */
-export function keyedOperations(keyField: KeyField, options: KeyOptions = {}): ItemOperations {
+export function keyedOperations(keyField: KeyColumn, options: KeyOptions = {}): ItemOperations {
   const run = { author: options.proof?.author };
   return { ...graphOperations, create: (...args) => createOperation({ ...keyField, ...options }, run, ...args) };
 }
 
 function createOperation(
-  { column, promise, mayExist, columns, proof }: KeyField & KeyOptions,
+  { column, promise, mayExist, schema, proof }: KeyColumn & KeyOptions,
   run: { author: string | undefined },
   list: ListRef,
   fields: Fields,
@@ -125,9 +98,9 @@ function createOperation(
   const purpose = () => ({ ...plain.purpose(), idempotencyKey: key, doubtHint });
   const operation = { ...plain, read, purpose };
   if (promise === 'none') return operation;
-  const hasValues = columns && ((item: Item) => mayBeSent(item.fields, fields, columns));
+  const hasValues = schema && ((item: Item) => schema.mayBeSent(item.fields, fields));
   const since = proof && sentSince(proof.clock, sent);
-  const evidence = since && ((head: ResponseHead) => ({ sinceMs: since(head), author: run.author }));
+  const evidence = since && ((head: Pick<ResponseHead, 'headers'>) => ({ sinceMs: since(head), author: run.author }));
   const sought = { column, key, hasValues, evidence, isUnique: promise === 'unique', isAdopted: mayExist };
   const lookUp = () => findByKey(list, sought, given);
   if (promise === 'indexed') return { ...operation, lookUp };
@@ -138,7 +111,7 @@ function withKey(fields: Fields, column: string, key: string): Fields {
   return ownField(fields, column) === key ? fields : objectFrom([...Object.entries(fields), [column, key]]);
 }
 
-function lookUpHint({ column, promise }: KeyField, key: string): string {
+function lookUpHint({ column, promise }: KeyColumn, key: string): string {
   const where = `listctl items list --where ${shellWord(`${column}=${key}`)}`;
   return `look for it with: ${where}${promise === 'none' ? ' --non-indexed' : ''}`;
 }
@@ -157,19 +130,6 @@ function faultCheck({ request, read }: Operation<Finding<Item>>): WriteCheck<Ite
 
 /** The most items of a look-up: one, unless something else wrote the key. */
 const foundMax = 5;
-
-interface SoughtKey {
-  readonly column: string;
-  readonly key: string;
-  /** Whether an item has the values that were sent; undefined if the key alone decides. */
-  readonly hasValues?: ((item: Item) => boolean) | undefined;
-  /** What is known about the create; undefined if its key is random. */
-  readonly evidence?: ((head: ResponseHead) => Evidence) | undefined;
-  /** Whether the service refuses a second item with the key. */
-  readonly isUnique?: boolean;
-  /** Whether an item that another create made counts as found: its key was derived from the same row. */
-  readonly isAdopted?: boolean | undefined;
-}
 
 /** A read that finds the item with a key. */
 export function findByKey(list: ListRef, sought: SoughtKey, given?: GivenIds): Operation<Finding<Item>> {

@@ -3,17 +3,8 @@
 import type { Client } from '../../api/client.ts';
 import { Failure } from '../../core/errors.ts';
 import type { ListRef } from '../../core/item.ts';
-import {
-  type Column,
-  columnHint,
-  columnOfField,
-  fieldName,
-  isReference,
-  isSystemField,
-  lookupsMax,
-  takenBy,
-  textLiteral,
-} from './columns.ts';
+import type { Column } from '../service.ts';
+import { columnHint, columnOfField, isSystemField, lookupsMax, takenBy, textLiteral } from './columns.ts';
 import { readPeople } from './pages.ts';
 import { ListForm } from './write-form.ts';
 
@@ -45,7 +36,7 @@ function comparison(typed: string, value: string, form: ListForm): string {
   if (taken !== undefined) {
     throw invalid('--where', `${taken.name} is a column itself, so that "${typed}" cannot be named`);
   }
-  const field = isReference(column) ? fieldName(column) : typed;
+  const field = column.isReference ? column.field : typed;
   const problem = (reason: string, hint?: string) => invalid(`--where "${typed}=${value}"`, reason, hint);
   if (column.isMultiple) {
     throw problem(
@@ -118,7 +109,7 @@ export function checkSelect(select: readonly string[], columns: readonly Column[
   }
   const names = select.filter((name) => {
     const column = columnOfField(name, columns);
-    return column !== undefined && isReference(column);
+    return column !== undefined && column.isReference;
   });
   if (names.length <= lookupsMax) return;
   throw new Failure(

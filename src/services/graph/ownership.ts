@@ -8,14 +8,8 @@ import { Failure } from '../../core/errors.ts';
 import type { Clock } from '../../core/host.ts';
 import { type Item, type ItemRef, ownField } from '../../core/item.ts';
 import { isObject, printJson } from '../../core/json.ts';
+import type { Evidence } from '../service.ts';
 import { graphOperations } from './items.ts';
-
-export interface Evidence {
-  /** A time of the service before which the create was not sent, in milliseconds; undefined if unknown. */
-  readonly sinceMs: number | undefined;
-  /** The account that created the other items of the run, as `authorOf`; undefined if unknown. */
-  readonly author: string | undefined;
-}
 
 /** `other` items are older, or of another account; with little evidence it is `unknown`. */
 export type Ownership = 'own' | 'other' | 'unknown';

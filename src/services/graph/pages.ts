@@ -9,6 +9,7 @@ import { Failure } from '../../core/errors.ts';
 import type { Item, ListRef } from '../../core/item.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts';
 import { countText } from '../../core/text.ts';
+import type { ListQuery } from '../service.ts';
 import { graphErrors, listPath, toRequest, withTag } from './items.ts';
 
 export interface PageOptions<T> {
@@ -129,17 +130,8 @@ export async function* pagesOfItems<T>(
   }
 }
 
-interface ItemQuery {
-  /** OData; all conditions must hold. */
-  readonly filter?: string | undefined;
-  /** Internal names; undefined for the fields that Graph chooses. */
-  readonly select?: readonly string[] | undefined;
-  /** Undefined for all items. */
-  readonly limit?: number | undefined;
-  /** Permits filters on columns without an index. */
-  readonly nonIndexed?: boolean;
-  readonly pageMax?: PageOptions<Item>['pageMax'];
-}
+/** A query whose conditions are all in its filter. */
+type ItemQuery = Omit<ListQuery, 'where'>;
 
 /**
  * The items of a list, page by page, at most `limit`.

@@ -5,7 +5,8 @@
  */
 import { type Fields, isSameField, ownField } from '../../core/item.ts';
 import { isObject, type JsonValue, NumberToken, objectFrom } from '../../core/json.ts';
-import { type Column, columnOfField, fieldName, isReference, isSystemField, takenBy } from './columns.ts';
+import type { Column } from '../service.ts';
+import { columnOfField, isSystemField, takenBy } from './columns.ts';
 
 export const typeSuffix = '@odata.type';
 
@@ -30,7 +31,7 @@ export function unwrittenFields(fields: Fields, written: Fields, columns: readon
   return Object.keys(fields).filter((field) => {
     const column = columnOfField(field, columns);
     if (column === undefined || column.isReadOnly || isHiddenNote(column)) return false;
-    const isWritten = takenBy(column, columns) === undefined && Object.hasOwn(written, fieldName(column));
+    const isWritten = takenBy(column, columns) === undefined && Object.hasOwn(written, column.field);
     return (fields[field] ?? '') !== '' && !isWritten;
   });
 }
@@ -50,7 +51,7 @@ export function namedForm(fields: Fields, names: Iterable<string>, columns: read
   const plain = plainForm(fields, columns);
   const members = [...names].map((name) => {
     const column = columnOfField(name, columns);
-    const isTyped = column !== undefined && !column.isReadOnly && !isReference(column);
+    const isTyped = column !== undefined && !column.isReadOnly && !column.isReference;
     return [name, ownField(plain, name) ?? (isTyped ? ownField(fields, name) : undefined)] as const;
   });
   return objectFrom(members.filter((member): member is readonly [string, JsonValue] => member[1] !== undefined));
@@ -90,7 +91,7 @@ function normalText(text: string): string {
 export function annotated(fields: Fields, columns: readonly Column[]): Fields {
   const members = Object.entries(fields).flatMap(([field, given]) => {
     const column = columnOfField(field, columns);
-    const isId = column !== undefined && isReference(column);
+    const isId = column?.isReference === true;
     const value = given === null && isId && column.isMultiple ? [] : given;
     // The annotation of an unknown type is unknown.
     if (column === undefined || column.type === 'unknown' || !Array.isArray(value)) return [[field, given] as const];
@@ -101,11 +102,7 @@ export function annotated(fields: Fields, columns: readonly Column[]): Fields {
 
 /** The annotation of several values of a column. */
 export function collectionType(column: Column): string {
-  return isReference(column) ? 'Collection(Edm.Int32)' : 'Collection(Edm.String)';
-}
-
-export function isWrittenBack(column: Column): boolean {
-  return column.isWritable && !isHiddenNote(column);
+  return column.isReference ? 'Collection(Edm.Int32)' : 'Collection(Edm.String)';
 }
 
 /** One that holds managed metadata; a hidden key is indexed. */
@@ -121,9 +118,9 @@ function plainField(
 ): readonly (readonly [field: string, value: JsonValue])[] {
   const column = columnOfField(field, columns);
   if (column === undefined) return isSystemField(field) || field.includes('@') ? [] : [[field, value]];
-  if (!isWrittenBack(column)) return [];
-  if (!isReference(column)) return [[field, value]];
-  const written = fieldName(column);
+  if (!column.isWrittenBack) return [];
+  if (!column.isReference) return [[field, value]];
+  const written = column.field;
   // Another column has the name by which it would be written, or its text is there too.
   const isTaken = takenBy(column, columns) !== undefined || (field !== written && Object.hasOwn(fields, written));
   const ids = isTaken ? undefined : idsOf(value);
@@ -162,7 +159,7 @@ function normalForm(column: Column, value: JsonValue | undefined): JsonValue {
 }
 
 function scalarForm(column: Column, value: JsonValue): JsonValue {
-  if (isReference(column)) return idOf(value) ?? value;
+  if (column.isReference) return idOf(value) ?? value;
   if (column.type === 'dateTime' && typeof value === 'string') return secondsOf(value) ?? value;
   return value instanceof NumberToken ? Number(value.digits) : value;
 }

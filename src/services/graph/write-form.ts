@@ -3,41 +3,31 @@
  * is; JSON goes as it is, and is checked, since Graph answers a value of the wrong form with 500 (docs/graph.md, "Types
  * and names").
  */
+import type { EncodeOptions, FieldEncoder } from '../../core/field-encoder.ts';
 import { type Fields, ownField } from '../../core/item.ts';
 import { type JsonValue, NumberToken, printJson } from '../../core/json.ts';
 import { listNames, nearestName, quoted, shellWord } from '../../core/text.ts';
 import { type FieldForm, type Parsed, parseBoolean, parseJsonText, parseNumber } from '../../core/typed-text.ts';
-import { type Column, columnOfField, fieldName, isSystemField, takenBy } from './columns.ts';
+import type { Column } from '../service.ts';
+import { columnOfField, isSystemField, takenBy } from './columns.ts';
 import type { People } from './pages.ts';
 import { collectionType, plainForm, typeSuffix } from './read-form.ts';
-
-export interface FormOptions {
-  readonly names?: 'internal' | 'display' | undefined;
-  /** Divides a text into several values; without it, they are a JSON array. */
-  readonly split?: string | undefined;
-  /** The decimal separator of numbers in texts. */
-  readonly decimal?: '.' | ',' | undefined;
-  /** The advice about a decimal comma, where `decimal` cannot be given. */
-  readonly commaAdvice?: string | undefined;
-  /** The internal names of columns that get a value elsewhere. */
-  readonly filled?: readonly string[] | undefined;
-}
 
 type NameProblem = { readonly problem: string };
 
 type Field = FieldForm | NameProblem;
 
 /** Makes one form for each name that was typed, however many rows there are. */
-export class ListForm {
+export class ListForm implements FieldEncoder {
   readonly columns: readonly Column[];
-  readonly #options: FormOptions;
+  readonly #options: EncodeOptions;
   readonly #required: readonly Column[];
   readonly #fields = { internal: new Map<string, Field>(), display: new Map<string, Field>() };
   readonly #readPeople: () => Promise<People>;
   #people: People | undefined;
   #needsPeople = false;
 
-  constructor(columns: readonly Column[], options: FormOptions, readPeople: () => Promise<People>) {
+  constructor(columns: readonly Column[], options: EncodeOptions, readPeople: () => Promise<People>) {
     this.columns = columns;
     this.#options = options;
     this.#readPeople = readPeople;
@@ -66,7 +56,7 @@ export class ListForm {
   fields(
     members: Iterable<readonly [string, JsonValue]>,
     texts?: ReadonlySet<string>,
-    names?: FormOptions['names'],
+    names?: EncodeOptions['names'],
   ): { readonly fields: Fields; readonly problems: readonly NameProblem[] } {
     const fields: Record<string, JsonValue> = {};
     const problems: NameProblem[] = [];
@@ -99,10 +89,10 @@ export class ListForm {
   missing(fields: Fields): readonly { readonly typed: string; readonly field: string }[] {
     return this.#required
       .filter((column) => {
-        const value = ownField(fields, fieldName(column)) ?? null;
+        const value = ownField(fields, column.field) ?? null;
         return value === null || (Array.isArray(value) && value.length === 0);
       })
-      .map((column) => ({ typed: this.#typedName(column), field: fieldName(column) }));
+      .map((column) => ({ typed: this.#typedName(column), field: column.field }));
   }
 
   /**
@@ -154,7 +144,7 @@ export class ListForm {
     if ('problem' in column) return column;
     const refusal = refusalOf(column, typed);
     if (refusal !== undefined) return { problem: refusal };
-    const name = fieldName(column);
+    const name = column.field;
     if (takenBy(column, this.columns) !== undefined) {
       return {
         problem: `column ${quoted(typed)} cannot be written: ${quoted(name)}, its name in requests, is another column`,

@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { isSameValue } from '../../../../src/core/item.ts';
 import { parseJson } from '../../../../src/core/json.ts';
-import { type Column, columnOfField, readColumns } from '../../../../src/services/graph/columns.ts';
+import { columnOfField, readColumns } from '../../../../src/services/graph/columns.ts';
+import type { Column } from '../../../../src/services/service.ts';
 import {
   annotated,
   earlierValues,

@@ -1,139 +1,18 @@
-/** Apply with Microsoft Graph: values by the types of columns, and items by pages of the list. */
-
+/** What a list has of the keys of a manifest: items by pages of the list, or one by one. */
 import { tooLarge } from '../api/transport.ts';
 import type { RunLimits } from '../bulk/flags.ts';
 import { whileShown } from '../bulk/progress.ts';
-import { createListForm } from '../cli/list-form.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
-import { type Fields, type Item, isSameField, type ListRef, ownField, strongTag } from '../core/item.ts';
-import { type JsonValue, NumberToken, objectFrom } from '../core/json.ts';
-import { countOf, listNames, quoted } from '../core/text.ts';
+import { type Fields, type Item, ownField, strongTag } from '../core/item.ts';
+import { type JsonValue, NumberToken } from '../core/json.ts';
+import { countOf, listNames } from '../core/text.ts';
 import { jsonText } from '../output/layout.ts';
-import { missingText, type ListForm as RowsForm } from '../rows/types.ts';
-import { type Column, columnOfField, isReference, lookupsMax, readColumns } from '../services/graph/columns.ts';
-import { type KeyField, keyFieldOf } from '../services/graph/key-field.ts';
-import { itemPages } from '../services/graph/pages.ts';
-import { annotated, namedForm, sameValue } from '../services/graph/read-form.ts';
-import type { FormOptions, ListForm } from '../services/graph/write-form.ts';
-import { keyText, type Manifest, type ManifestColumns } from './manifest.ts';
-import type { CurrentItem, Duplicate, Plan, SameField } from './plan.ts';
+import { keyText, type Manifest } from './manifest.ts';
+import { foldKey, type ManifestSchema } from './manifest-schema.ts';
+import type { CurrentItem, Duplicate } from './plan.ts';
 import { refreshItems } from './refresh.ts';
 import { type KnownItem, type State, shorten } from './state.ts';
-
-/** A list by its columns: what their values mean, and in which form they are read and written. */
-export class GraphList implements ManifestColumns {
-  readonly columns: readonly Column[];
-  /** Undefined if the fields of the list may have any names and values. */
-  readonly form: ListForm | undefined;
-
-  constructor(columns: readonly Column[], form: ListForm | undefined) {
-    this.columns = columns;
-    this.form = form;
-  }
-
-  columnOf(field: string): Column | undefined {
-    return columnOfField(field, this.columns);
-  }
-
-  /** The key of a manifest as the key field of its creates (docs/decisions.md, keys-6). */
-  keyField(name: string): KeyField | undefined {
-    const column = this.columnOf(name);
-    return column?.name === name ? keyFieldOf(column) : undefined;
-  }
-
-  /** Compares values by the type of their column; those of a field without a column as JSON. */
-  readonly isSame: SameField = (name, one, other) => {
-    const column = this.columnOf(name);
-    return column === undefined ? isSameField(one, other) : sameValue(column, one, other);
-  };
-
-  /**
-   * The form of the fields of a manifest: as they are sent, without annotations. An item may lack a required column, if it
-   * exists already.
-   */
-  get rowsForm(): RowsForm | undefined {
-    const { form } = this;
-    if (form === undefined) return undefined;
-    return {
-      field: (typed) => {
-        const field = form.field(typed);
-        if ('problem' in field) return field;
-        const put = (fields: Record<string, JsonValue>, value: JsonValue) => {
-          if (!isAnnotation(field.name)) fields[field.name] = value;
-        };
-        return { ...field, put };
-      },
-      fields: (members) => withoutAnnotations(form.fields(members)),
-      fieldsOfItem: (read, isKept) => withoutAnnotations(form.fieldsOfItem(read, isKept)),
-      missing: () => [],
-      get isIncomplete() {
-        return form.isIncomplete;
-      },
-      complete: () => form.complete(),
-    };
-  }
-
-  /** @throws {Failure} usage, if there is no such column, or its values cannot be keys */
-  keyNamed(typed: string): string {
-    const field = this.form?.field(typed) ?? { name: typed };
-    const column = 'name' in field ? this.columnOf(field.name) : undefined;
-    // Two texts may be one instant.
-    const isUnfit = column?.isMultiple === true || column?.type === 'dateTime';
-    if ('name' in field && !isUnfit) return field.name;
-    const problem = 'problem' in field ? field.problem : `${quoted(typed)} is a ${column?.type}`;
-    throw new Failure('usage', `invalid key field: ${problem}`, {
-      hint: 'pass --key with a column of text or numbers; nothing was sent',
-    });
-  }
-
-  /** SharePoint refuses a second value of a unique column that differs in case alone. */
-  comparedBy(keyField: string): ((key: string) => string) | undefined {
-    const column = this.columnOf(keyField);
-    return column?.type === 'text' && column.isUnique ? fold : undefined;
-  }
-
-  /** Adds the annotations that fields need in a request. */
-  readonly toSent = (fields: Fields): Fields => annotated(fields, this.columns);
-
-  /** Fields as they were read, in the form in which a manifest has them: those with these names. */
-  written(read: Fields, names: Iterable<string>): Fields {
-    return namedForm(read, names, this.columns);
-  }
-}
-
-function isAnnotation(name: string): boolean {
-  return name.includes('@');
-}
-
-function withoutAnnotations<T extends { readonly fields: Fields }>(formed: T): T {
-  const members = Object.entries(formed.fields).filter(([name]) => !isAnnotation(name));
-  return { ...formed, fields: objectFrom(members) };
-}
-
-/** The creates of a plan that lack a required column, each with the reason. */
-export function incompleteCreates(
-  { steps }: Pick<Plan, 'steps'>,
-  { items }: Pick<Manifest, 'items'>,
-  { form }: GraphList,
-): readonly Failure[] {
-  const lines = new Map(items.map(({ key, line }) => [key, line]));
-  return steps.flatMap(({ action, key, fields }) => {
-    const missing = action === 'create' ? (form?.missing(fields) ?? []) : [];
-    if (missing.length === 0) return [];
-    const line = lines.get(key);
-    const reason = missing.map(({ typed }) => missingText(typed)).join('; ');
-    return [
-      new Failure('usage', `line ${line}: ${reason}`, { hint: 'nothing was sent', about: { line, key, reason } }),
-    ];
-  });
-}
-
-export async function openGraphList(list: ListRef, options: FormOptions, session: Session): Promise<GraphList> {
-  const client = await session.service.client();
-  const columns = await readColumns(list, client);
-  return new GraphList(columns, await createListForm(columns, options, list, client));
-}
 
 /** Up to so many items are read one by one, if nothing is to be created. */
 const fewItems = 10;
@@ -164,10 +43,14 @@ interface ListRead {
 export async function readList(
   manifest: Pick<Manifest, 'items'>,
   state: State,
-  { graph, pace, findsOthers }: { readonly graph: GraphList; readonly pace: RunLimits; readonly findsOthers: boolean },
+  {
+    schema,
+    pace,
+    findsOthers,
+  }: { readonly schema: ManifestSchema; readonly pace: RunLimits; readonly findsOthers: boolean },
   session: Session,
 ): Promise<ListRead> {
-  const fields = new ManagedFields(manifest, state, graph);
+  const fields = new ManagedFields(manifest, state, schema);
   const readSingly = async (items: State['items']) => {
     const current = await refreshItems({ ...state, items }, pace, session);
     return new Map([...current].map(([key, item]) => [key, fields.written(item)] as const));
@@ -238,9 +121,11 @@ async function readPages(fields: ManagedFields, pageMax: number, state: State, s
   };
   const { site, list } = state;
   const client = await session.service.client();
+  const { list: listPages } = await session.service.load();
+  if (listPages === undefined) throw new Error('a service with columns lists items');
   let [count, strangers] = [0, 0];
   const read = async () => {
-    for await (const page of itemPages({ site, list }, { select: fields.select(), pageMax }, client)) {
+    for await (const page of listPages({ site, list }, { select: fields.select(), pageMax }, client)) {
       for (const item of page) take(item);
       count += page.length;
     }
@@ -258,7 +143,7 @@ async function readPages(fields: ManagedFields, pageMax: number, state: State, s
 class ManagedFields {
   /** Whether there are more lookups than a page may have, so that items are read by themselves. */
   readonly isPartial: boolean;
-  readonly #graph: GraphList;
+  readonly #schema: ManifestSchema;
   readonly #names: ReadonlySet<string>;
   readonly #selected: ReadonlySet<string>;
   readonly #keyField: string;
@@ -267,15 +152,15 @@ class ManagedFields {
   /** The same without case and outer blanks, in which SharePoint may not tell texts apart; undefined for several keys. */
   readonly #folded = new Map<string, string | undefined>();
 
-  constructor({ items }: Pick<Manifest, 'items'>, state: State, graph: GraphList) {
+  constructor({ items }: Pick<Manifest, 'items'>, state: State, schema: ManifestSchema) {
     const given = new Set([state.key, ...namesOf(items)]);
     // A column may be deleted since it was applied.
-    const applied = [...namesOf(state.items.values())].filter((name) => graph.columnOf(name) !== undefined);
-    this.#graph = graph;
+    const applied = [...namesOf(state.items.values())].filter((name) => schema.list.column(name) !== undefined);
+    this.#schema = schema;
     this.#names = new Set([...given, ...applied]);
     this.#keyField = state.key;
-    const columns = [...this.#names].map((name) => graph.columnOf(name));
-    this.isPartial = columns.filter((column) => column !== undefined && isReference(column)).length > lookupsMax;
+    const columns = [...this.#names].map((name) => schema.list.column(name));
+    this.isPartial = columns.filter((column) => column?.isReference === true).length > schema.list.maxReferences;
     this.#selected = this.isPartial ? new Set([state.key]) : this.#names;
     const wanted = [...state.items].filter(([, { inDoubt }]) => inDoubt !== undefined);
     for (const [key, { fields }] of wanted) this.#addKey(key, fields);
@@ -286,7 +171,7 @@ class ManagedFields {
     const value = normalKey(ownField(fields, this.#keyField));
     if (value === undefined) return;
     this.#keys.set(value, key);
-    const folded = fold(value);
+    const folded = foldKey(value);
     const other = this.#folded.has(folded) ? this.#folded.get(folded) : key;
     this.#folded.set(folded, other === key ? key : undefined);
   }
@@ -300,19 +185,19 @@ class ManagedFields {
   /** The only key that differs from that of an item at most in case and outer blanks. */
   keyLike(fields: Fields): string | undefined {
     const value = normalKey(ownField(fields, this.#keyField));
-    return value === undefined ? undefined : this.#folded.get(fold(value));
+    return value === undefined ? undefined : this.#folded.get(foldKey(value));
   }
 
   /** The names for `$select`: several lookups are read by the name of their column. */
   select(): readonly string[] {
     return [...this.#selected].map((name) => {
-      const column = this.#graph.columnOf(name);
+      const column = this.#schema.list.column(name);
       return column?.isMultiple ? column.name : name;
     });
   }
 
   of(read: Fields): Fields {
-    return this.#graph.written(read, this.#names);
+    return this.#schema.written(read, this.#names);
   }
 
   written(item: CurrentItem): CurrentItem {
@@ -322,10 +207,6 @@ class ManagedFields {
 
 function* namesOf(items: Iterable<{ readonly fields: Fields }>): Generator<string> {
   for (const { fields } of items) yield* Object.keys(fields);
-}
-
-function fold(value: string): string {
-  return value.trim().toLowerCase();
 }
 
 /** Keys are the same if their digits are those of the same double. */
