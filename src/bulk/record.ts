@@ -1,4 +1,5 @@
 /** The record of a bulk run: its lock, the previous run and its journal; and the files that a command may not share. */
+
 import { createHash } from 'node:crypto';
 import { fstatSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
@@ -18,6 +19,7 @@ import { type Lock, type LockOptions, refuseHardLinks, takeLock } from '../core/
 import { shellWord } from '../core/text.ts';
 import { descriptorNamed } from '../core/write-file.ts';
 import { findRunsDirectory, runsDirectory, storeDirectory } from '../settings/directories.ts';
+import { originPrefix, parseOrigin } from '../settings/setting.ts';
 import { createEarlier, type EarlierFile, readEarlier, reopenEarlier } from './earlier-values.ts';
 import { FailureTexts } from './failure-texts.ts';
 import type { RunLimits } from './flags.ts';
@@ -385,27 +387,20 @@ function makeDirectory(directory: string): void {
 /**
  * The normalized service address that identifies a run. Loopback names are one host, and repeated or trailing slashes do
  * not count. That of the built-in service includes its directory, since `local:` alone depends on where listctl runs;
- * that of Microsoft Graph begins with `graph+`, so that no run, plan or state of one service is taken for another's.
+ * that of another kind of service begins with the kind.
  */
 export function runOrigin({ settings: { address, service }, host }: Pick<Session, 'settings' | 'host'>): string {
   const origin = address();
-  const kind = service === 'graph' ? graphKind : '';
-  if (!origin.startsWith('local:')) return kind + oneSpelling(new URL(origin));
-  return `${kind}local:${storeDirectory(origin.slice('local:'.length) || undefined, host)}`;
+  const prefix = originPrefix(service);
+  if (!origin.startsWith('local:')) return prefix + oneSpelling(new URL(origin));
+  return `${prefix}local:${storeDirectory(origin.slice('local:'.length) || undefined, host)}`;
 }
 
 /** The flags that select the service of a run, other than `here`: `--service graph --base-url https://…`. */
 export function originFlags(origin: string, here: string): string {
-  const isGraph = origin.startsWith(graphKind);
-  const service = isGraph === here.startsWith(graphKind) ? '' : `--service ${isGraph ? 'graph' : 'list-item'} `;
-  return withoutKind(origin) === withoutKind(here) ? service.trim() : `${service}--base-url ${withoutKind(origin)}`;
-}
-
-const graphKind = 'graph+';
-
-/** The address in an origin. */
-export function withoutKind(origin: string): string {
-  return origin.startsWith(graphKind) ? origin.slice(graphKind.length) : origin;
+  const [its, own] = [parseOrigin(origin), parseOrigin(here)];
+  const service = its.kind === own.kind ? '' : `--service ${its.kind} `;
+  return its.address === own.address ? service.trim() : `${service}--base-url ${its.address}`;
 }
 
 function oneSpelling({ protocol, hostname, port, pathname }: URL): string {

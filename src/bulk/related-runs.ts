@@ -1,11 +1,13 @@
 /** Finds the recorded runs that have rows of an input: by its content, a sample of its rows, or its file. */
+
 import { Failure } from '../core/errors.ts';
 import { countOf } from '../core/text.ts';
 import type { BadRow, Row } from '../rows/types.ts';
+import { parseOrigin } from '../settings/setting.ts';
 import { countShared, type RunInput, type RunTarget, sharesSample } from './input-match.ts';
 import type { InputFacts, JournalHeader } from './journal-format.ts';
 import { type Replay, readJournal } from './journal-read.ts';
-import { bootId, identityOf, originFlags, withoutKind } from './record.ts';
+import { bootId, identityOf, originFlags } from './record.ts';
 import { again, choice, type ResumeDecision } from './resume.ts';
 import { isComplete, type ReadRun, type RunFile, readRunFile, runsWith } from './runs.ts';
 
@@ -142,7 +144,7 @@ function refuseOtherService(other: ReadRun, target: RunTarget): void {
   const { header } = other;
   const { run, origin } = header;
   const { origin: here, shard } = target;
-  const isOther = origin !== here && withoutKind(origin) === withoutKind(here);
+  const isOther = origin !== here && parseOrigin(origin).address === parseOrigin(here).address;
   if (!isOther || !sharesRows(header.shard, shard)) return;
   throw new Failure('usage', `run ${run} of the same rows used the service ${origin}, not ${here}`, {
     hint: `pass ${originFlags(origin, here)}, or --restart to ${again(other, { target })}; nothing was sent`,

@@ -260,13 +260,14 @@ export async function connect(
 }
 
 /** Calls the built-in service in this process; without `directory` with the user's items. */
-async function localTransport(directory: string | undefined, host: Host, kind?: ServiceKind): Promise<Transport> {
-  const create =
-    kind === 'graph'
-      ? (await import('../server/graph/service.ts')).graphService
-      : (await import('../server/handle.ts')).listItemService;
+async function localTransport(
+  directory: string | undefined,
+  host: Host,
+  kind: ServiceKind = 'list-item',
+): Promise<Transport> {
+  const { builtInServices } = await import('../server/index.ts');
   const store = (await import('../server/store.ts')).openStore(storeDirectory(directory, host));
-  const handle = create(store, () => host.clock.now());
+  const { service: handle } = await builtInServices[kind].open(store, () => host.clock.now());
   return {
     address: 'local:',
     hide: (text) => text,

@@ -5,7 +5,7 @@ import { type AttemptLimits, isSuccess, type ServiceResponse, type Transport } f
 import { Failure } from '../core/errors.ts';
 import type { ListRef } from '../core/item.ts';
 import { isObject } from '../core/json.ts';
-import { getRequest } from '../services/list-item/items.ts';
+import { factsOf } from '../services/index.ts';
 import { type Address, addressText, type ServiceKind } from '../settings/setting.ts';
 
 /** An id that no item has. */
@@ -31,8 +31,8 @@ export type ServiceTrial =
 
 /**
  * Tries a service by a GET of a missing item: a 404 about the item proves that the list service responds and accepts the
- * token. If the address has no version segment and fails, and the service responds with one, the hint says so. With
- * Microsoft Graph the list itself is read.
+ * token. If the address has no version segment and fails, and the service responds with one, the hint says so. A
+ * service with a probe is tried by that.
  *
  * @param open connects to an address; the transport is closed
  */
@@ -78,11 +78,9 @@ async function probe(
   limits: AttemptLimits,
   service: ServiceKind,
 ): Promise<ServiceTrial> {
-  const isGraph = service === 'graph';
-  const graph = isGraph ? await import('../services/graph/places.ts') : undefined;
-  const errors = isGraph ? (await import('../services/graph/items.ts')).graphErrors : undefined;
+  const { items, probe: toRequest, errors } = await factsOf(service).load();
   const ref = { site: missingName, list: missingName, ...list, id: missingId };
-  const attempt = await decodeAttempt(await transport.send(graph?.listRequest(ref) ?? getRequest(ref), limits));
+  const attempt = await decodeAttempt(await transport.send(toRequest?.(ref) ?? items.get(ref).request, limits));
   limits.signal.throwIfAborted();
   const { response } = attempt;
   const isKnown = list.site !== undefined && list.list !== undefined;
@@ -91,7 +89,7 @@ async function probe(
   const target = isKnown ? listName(ref) : 'the list service';
   const context = { task, target, address, hide, tokenHint, method: 'GET', errors } as const;
   const failed = (failure: Failure) => ({ status: 'failed', failure }) as const;
-  const isMissing = response?.status === 404 && !isGraph;
+  const isMissing = response?.status === 404 && toRequest === undefined;
   if (response === undefined || !(isSuccess(response) || isMissing)) {
     return failed(toFailure(context, attempt, toOutcome('GET', attempt)));
   }

@@ -7,9 +7,18 @@ import { askSecret, confirm } from '../cli/prompts.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import type { ListRef } from '../core/item.ts';
-import { globalGraph, graphAddress, locate, parseListAddress } from '../services/graph/places.ts';
+import { factsOf, setups } from '../services/index.ts';
+import type { ServiceSetup } from '../services/service.ts';
 import type { ProfileValues } from '../settings/read-settings.ts';
-import { type Address, addressSetting, addressText, findValue, originOf, refuseOpenHttp } from '../settings/setting.ts';
+import {
+  type Address,
+  addressSetting,
+  addressText,
+  findValue,
+  originOf,
+  refuseOpenHttp,
+  type ServiceKind,
+} from '../settings/setting.ts';
 import { isFor, type Sources } from '../settings/sources.ts';
 import { findToken, problemWithToken, type Token } from '../settings/token.ts';
 
@@ -20,26 +29,35 @@ import { findToken, problemWithToken, type Token } from '../settings/token.ts';
  * @throws {Failure} usage, for another address, or without a token off a terminal; as `Client.send`
  */
 export async function findList(text: string, session: Session) {
-  const { host } = parseListAddress(text);
-  const address = await serviceAddress(host, session);
+  const { kind, setup, host } = await setupFor(text);
+  const address = await serviceAddress(host, setup, session);
   const { allowHttp } = session.settings;
   refuseOpenHttp(address, allowHttp);
   const known = await findToken(address, sourcesFor(address, session), tokenCommandRunner(session.host, false));
   const token = known ?? (await askToken(address, session));
-  const { site, list } = await locateList(text, address, token, session);
-  const names = { service: 'graph', baseUrl: addressText(address), site, list };
+  const { site, list } = await locateList(text, { kind, address, token }, session);
+  const names = { service: kind, baseUrl: addressText(address), site, list };
   const values: ProfileValues = allowHttp ? { ...names, allowHttp } : names;
   return { address, values, token: known === undefined ? token.value : undefined };
 }
 
+/** The kind of service that a URL belongs to: the first, if none has its host, says what a URL has to be. */
+async function setupFor(text: string) {
+  const all = await setups();
+  const host = URL.canParse(text) ? new URL(text).host : '';
+  const found = all.find(({ setup }) => setup.baseUrlFor(host) !== undefined) ?? all[0];
+  if (found === undefined) throw new Error('no service is set up by the URL of a list');
+  return { ...found, ...found.setup.parseListUrl(text) };
+}
+
 /**
- * The address of Microsoft Graph for the host of a list. The token of one cloud goes to another only if the user agrees:
+ * The address of the service for the host of a list. The token of one cloud goes to another only if the user agrees:
  * the address of the list may come from someone else.
  */
-async function serviceAddress(host: string, session: Session): Promise<Address> {
+async function serviceAddress(host: string, setup: ServiceSetup, session: Session): Promise<Address> {
   const { sources } = session.settings;
   const typed = sources.flags['--base-url'];
-  const url = typed ?? graphAddress(host);
+  const url = typed ?? setup.baseUrlFor(host);
   const address = findValue(addressSetting, { flags: { '--base-url': url }, env: {} });
   if (address === undefined || url === undefined) {
     throw new Failure('usage', `${host} is not a host of SharePoint Online`, {
@@ -48,7 +66,7 @@ async function serviceAddress(host: string, session: Session): Promise<Address> 
   }
   const configured = findValue(addressSetting, sources);
   const isKnown = configured !== undefined && originOf(configured) === originOf(address);
-  if (typed !== undefined || url === globalGraph || isKnown) return address;
+  if (typed !== undefined || url === setup.commonBaseUrl || isKnown) return address;
   const question = `${host} is in a national cloud. Send the token to ${url}?`;
   if (session.prompts.mayPrompt() && (await confirm(question, session))) return address;
   throw new Failure('usage', `refusing to send the token to ${url}, a national cloud`, {
@@ -73,16 +91,22 @@ async function askToken(address: Address, session: Session): Promise<Token> {
   return { value, source: 'the prompt' };
 }
 
-async function locateList(list: string, address: Address, token: Token, session: Session): Promise<ListRef> {
+async function locateList(
+  url: string,
+  { kind, address, token }: { readonly kind: ServiceKind; readonly address: Address; readonly token: Token },
+  session: Session,
+): Promise<ListRef> {
   const { host, service, settings } = session;
-  const transport = await service.connect(address, token, { service: 'graph' });
+  const transport = await service.connect(address, token, { service: kind });
   const client = createClient(transport, {
     ...{ honorsKeys: false, ...defaultRetries },
     ...{ timeoutMs: findValue(globalFlags.timeout, settings.sources) ?? 30_000, signal: host.signal },
     ...{ clock: host.clock, random: () => host.random() },
   });
   try {
-    return await locate({ url: list }, async () => client);
+    const { resolve } = await factsOf(kind).load();
+    if (resolve === undefined) throw new Error('a service that is set up by the URL of a list resolves lists');
+    return await resolve({ url }, async () => client);
   } finally {
     await transport.close();
   }

@@ -5,8 +5,16 @@ import { askSecret, askText, confirm } from '../cli/prompts.ts';
 import { inSession, type Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { checkId, type ListRef } from '../core/item.ts';
+import { factsOf, setups } from '../services/index.ts';
 import { checkProfileName } from '../settings/read-settings.ts';
-import { type Address, addressText, InvalidValue, parseAddress, refuseOpenHttp } from '../settings/setting.ts';
+import {
+  type Address,
+  addressText,
+  InvalidValue,
+  parseAddress,
+  refuseOpenHttp,
+  serviceKinds,
+} from '../settings/setting.ts';
 import { problemWithToken } from '../settings/token.ts';
 import { saveLogin, tryToken, uncheckedText } from './auth.ts';
 import { profileView } from './profile.ts';
@@ -43,13 +51,18 @@ async function init(listAddress: string | undefined, session: Session): Promise<
     const saved = await (listAddress === undefined ? askAndSave(session) : saveList(named, listAddress, session));
     await print(saved);
     const profile = saved.isCurrent ? '' : ` -p ${saved.name}`;
-    // A list of Microsoft Graph is in use already: a read proves as much.
-    const isGraph = saved.values['service'] === 'graph';
-    next = isGraph
+    // A list that can be read may be in use: a read proves as much as a write.
+    const canList = await hasList(saved.values['service']);
+    next = canList
       ? `next: listctl items list${profile} --limit 5`
       : `next: listctl items create${profile} -f Title="Hello"`;
   });
   await session.messages.notice(next);
+}
+
+async function hasList(service: unknown): Promise<boolean> {
+  const kind = serviceKinds.find((each) => each === service) ?? 'list-item';
+  return (await factsOf(kind).load()).list !== undefined;
 }
 
 async function saveList(profile: string, listAddress: string, session: Session) {
@@ -102,17 +115,20 @@ async function askAll(session: Session): Promise<Answers | (Pick<Answers, 'profi
     const initial = typeof value === 'string' && value !== '' ? value : undefined;
     return askText(question, { initial, problem: (answer) => problemWith(answer, check) }, session);
   };
-  const { graphAddress, isGraphHost, parseListAddress } = await import('../services/graph/places.ts');
-  const isSharePoint = (answer: string) => URL.canParse(answer) && graphAddress(new URL(answer).host) !== undefined;
+  const all = await setups();
+  const setupOf = (answer: string) =>
+    all.find(({ setup }) => URL.canParse(answer) && setup.baseUrlFor(new URL(answer).host) !== undefined)?.setup;
   const baseUrl = await ask('Service URL, including the version path', 'baseUrl', (answer) => {
-    if (isSharePoint(answer)) parseListAddress(answer);
+    const setup = setupOf(answer);
+    if (setup !== undefined) setup.parseListUrl(answer);
     else refuseOpenHttp(parseAddress(answer), allowHttp);
   });
-  if (isSharePoint(baseUrl)) return { profile, listAddress: baseUrl };
+  if (setupOf(baseUrl) !== undefined) return { profile, listAddress: baseUrl };
   const address = parseAddress(baseUrl);
-  if (address.kind === 'http' && isGraphHost(address.url.host)) {
-    const problem = (answer: string) => problemWith(answer, parseListAddress);
-    const question = 'This is Microsoft Graph. Address of the list in the browser';
+  const owner = all.find(({ setup }) => address.kind === 'http' && setup.ownsHost(address.url.host));
+  if (owner !== undefined) {
+    const problem = (answer: string) => problemWith(answer, owner.setup.parseListUrl);
+    const question = `This is ${factsOf(owner.kind).title}. Address of the list in the browser`;
     return { profile, listAddress: await askText(question, { problem }, session) };
   }
   const site = await ask('Site', 'site', (answer) => checkId(answer, 'site'));

@@ -14,12 +14,11 @@ import { jsonLine } from '../output/failure.ts';
 import { curlLine } from '../output/item.ts';
 import { type InjectedFaults, injectFaults } from '../server/fault-injection.ts';
 import type { GraphOptions } from '../server/graph/service.ts';
-import { listItemService } from '../server/handle.ts';
-import type { ErrorResponder, Service } from '../server/message.ts';
+import { builtInServices } from '../server/index.ts';
 import { type ServerOptions, startServer } from '../server/server.ts';
-import { openStore, type Store } from '../server/store.ts';
+import { openStore } from '../server/store.ts';
 import { storeDirectory } from '../settings/directories.ts';
-import { durationParser, parseFlag } from '../settings/setting.ts';
+import { durationParser, parseFlag, type ServiceKind } from '../settings/setting.ts';
 import { checkToken } from '../settings/token.ts';
 
 interface ServeFlags {
@@ -46,7 +45,9 @@ interface ServeOptions {
   readonly token: string | undefined;
   readonly tokenFile: string | undefined;
   readonly faults: InjectedFaults;
-  readonly graph: GraphOptions | undefined;
+  readonly kind: ServiceKind;
+  /** Undefined for a kind whose lists have no columns. */
+  readonly lists: GraphOptions | undefined;
 }
 
 /** `listctl serve` */
@@ -99,13 +100,14 @@ async function readOptions(flags: ServeFlags, { host: world, settings }: Session
   if (throttle !== undefined && throttlePerSecond === undefined) throw invalid('--throttle', throttle, rateExpected);
   const failRate = parseNumber('--fail-rate', flags.failRate, decimal, 1, 'a number from 0 to 1');
   const seed = parseNumber('--seed', flags.seed, wholeNumber, 2 ** 32 - 1, 'a whole number below 4294967296');
-  const isGraph = settings.service === 'graph';
-  const faults = { latencyMs, throttlePerSecond, failRate, seed, withCollisions: isGraph };
-  const graph = isGraph ? await readGraphOptions(flags, world) : refuseGraphFlags(flags);
-  return { host, port: port ?? 7070, directory: flags.data, token, tokenFile, faults, graph };
+  const kind = settings.service;
+  const { withCollisions, takesSchema } = builtInServices[kind];
+  const faults = { latencyMs, throttlePerSecond, failRate, seed, withCollisions };
+  const lists = takesSchema ? await readListOptions(flags, world) : refuseListFlags(flags);
+  return { host, port: port ?? 7070, directory: flags.data, token, tokenFile, faults, kind, lists };
 }
 
-async function readGraphOptions(flags: ServeFlags, host: Host): Promise<GraphOptions> {
+async function readListOptions(flags: ServeFlags, host: Host): Promise<GraphOptions> {
   const schema = flags.schema === undefined ? undefined : await readJsonFile(flags.schema, host);
   const positive = (flag: string, text: string | undefined) =>
     parseNumber(flag, text, positiveNumber, 2 ** 32, 'a whole number above 0');
@@ -116,7 +118,7 @@ async function readGraphOptions(flags: ServeFlags, host: Host): Promise<GraphOpt
   };
 }
 
-function refuseGraphFlags({ schema, unitsPerMinute, viewThreshold }: ServeFlags): undefined {
+function refuseListFlags({ schema, unitsPerMinute, viewThreshold }: ServeFlags): undefined {
   const typed = { '--schema': schema, '--units-per-minute': unitsPerMinute, '--view-threshold': viewThreshold };
   const flag = Object.entries(typed).find(([, value]) => value !== undefined)?.[0];
   if (flag !== undefined) throw new Failure('usage', `${flag} requires --service graph`);
@@ -184,7 +186,7 @@ async function startLocalServer(options: ServerOptions & ServeOptions, host: Hos
   // At the end of listctl, delayed responses are sent at once.
   const wait = (ms: number) => clock.sleep(ms, signal).catch(() => {});
   try {
-    const { service, respondError } = await serviceOver(store, options.graph, now);
+    const { service, respondError } = await builtInServices[options.kind].open(store, now, options.lists);
     const faulty = injectFaults(service, options.faults, { now, wait }, respondError);
     const server = await startServer(faulty, { ...options, respondError });
     const close = async () => {
@@ -196,17 +198,6 @@ async function startLocalServer(options: ServerOptions & ServeOptions, host: Hos
     await store.close();
     throw error;
   }
-}
-
-async function serviceOver(
-  store: Store,
-  graph: GraphOptions | undefined,
-  now: () => number,
-): Promise<{ readonly service: Service; readonly respondError?: ErrorResponder }> {
-  if (graph === undefined) return { service: listItemService(store, now) };
-  const { graphService } = await import('../server/graph/service.ts');
-  const { graphErrorResponder } = await import('../server/graph/errors.ts');
-  return { service: graphService(store, now, graph), respondError: graphErrorResponder(now) };
 }
 
 /**
@@ -225,15 +216,15 @@ async function announce(url: string, token: string, options: ServeOptions, conte
   if (!errors.asJson) await stdout.write(linesToPaste(url, options));
 }
 
-function linesToPaste(url: string, { tokenFile, graph }: ServeOptions): string {
+function linesToPaste(url: string, { tokenFile, kind, lists }: ServeOptions): string {
   const isFile = tokenFile !== undefined && tokenFile !== '-';
   const isRemote = !isLoopbackHost(new URL(url).hostname.replace(/^\[|\]$/g, ''));
-  const [site, list] = graph === undefined ? ['home', 'tasks'] : ['root', graph.schema?.[0]?.title ?? 'tasks'];
+  const [site, list] = builtInServices[kind].exampleList(lists);
   const items = `${url}/sites/${site}/lists/${encodeURIComponent(list)}/items`;
   const http = isRemote ? ' --allow-http' : '';
   // Columns of a schema may be required or of any type, so a create of our own could be refused.
   const examples =
-    graph?.schema === undefined
+    lists?.schema === undefined
       ? [
           `listctl items create -s ${site} -l ${shellWord(list)} -f Title="Buy milk"${http}`,
           curlLine({ method: 'POST', url: items, body: { fields: { Title: 'Buy milk' } } }),
@@ -243,7 +234,7 @@ function linesToPaste(url: string, { tokenFile, graph }: ServeOptions): string {
           curlLine({ method: 'GET', url: `${items}?$expand=fields` }),
         ];
   const lines = [
-    ...(graph === undefined ? [] : ['export LISTCTL_SERVICE=graph']),
+    ...(kind === 'list-item' ? [] : [`export LISTCTL_SERVICE=${kind}`]),
     ...(isFile ? [`export LISTCTL_TOKEN="$(cat ${shellWord(resolve(tokenFile))})"`] : []),
     ...examples,
   ];

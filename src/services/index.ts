@@ -1,6 +1,6 @@
 /** The kinds of service: what is known of each without loading it, and how it is loaded. The only file that knows them. */
 import { listItemOperations } from './list-item/items.ts';
-import type { Service } from './service.ts';
+import type { Service, ServiceSetup } from './service.ts';
 
 /** What is known of a kind of service before it is loaded. */
 export interface ServiceFacts {
@@ -42,4 +42,13 @@ const kinds: Readonly<Record<'list-item' | 'graph', ServiceFacts>> = {
 /** The facts of a kind of service, as --service names it. */
 export function factsOf(kind: keyof typeof kinds): ServiceFacts {
   return kinds[kind];
+}
+
+/** The kinds of service that can be set up by the URL of a list in the browser. Loads all. */
+export async function setups(): Promise<
+  readonly { readonly kind: keyof typeof kinds; readonly setup: ServiceSetup }[]
+> {
+  const all = Object.entries(kinds) as [keyof typeof kinds, ServiceFacts][];
+  const loaded = await Promise.all(all.map(async ([kind, { load }]) => ({ kind, setup: (await load()).setup })));
+  return loaded.flatMap(({ kind, setup }) => (setup === undefined ? [] : [{ kind, setup }]));
 }

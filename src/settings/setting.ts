@@ -203,6 +203,17 @@ export const serviceKinds = ['list-item', 'graph'] as const;
 
 export type ServiceKind = (typeof serviceKinds)[number];
 
+/** What the origins of a kind of service begin with, so that no run, plan or state of one is taken for another's. */
+export function originPrefix(kind: ServiceKind): string {
+  return kind === 'list-item' ? '' : `${kind}+`;
+}
+
+/** The kind of service and the address in an origin of a run, plan or state. */
+export function parseOrigin(origin: string): { readonly kind: ServiceKind; readonly address: string } {
+  const kind = serviceKinds.find((each) => originPrefix(each) !== '' && origin.startsWith(originPrefix(each)));
+  return { kind: kind ?? 'list-item', address: origin.slice(originPrefix(kind ?? 'list-item').length) };
+}
+
 /** The organization in the user agent of requests to Microsoft Graph: a setting of profiles. */
 export const companySetting: Definition<string> = {
   flag: '--company',

@@ -11,7 +11,7 @@ import {
   isWebAddress,
   strongTag,
 } from '../../src/core/item.ts';
-import { getRequest } from '../../src/services/list-item/items.ts';
+import { listItemOperations } from '../../src/services/list-item/items.ts';
 
 const list = { site: 'home', list: 'tasks' };
 
@@ -50,7 +50,7 @@ test('only an id that no path can carry is refused', () => {
 });
 
 test('the commas of a site id stay readable', () => {
-  const { path } = getRequest({ site: 'contoso.example,guid,guid', list: 'tasks', id: '17' });
+  const { path } = listItemOperations.get({ site: 'contoso.example,guid,guid', list: 'tasks', id: '17' }).request;
 
   expect(path).toBe('/sites/contoso.example,guid,guid/lists/tasks/items/17');
 });
@@ -98,7 +98,7 @@ function thrownBy(work: () => unknown): unknown {
 
 function pathOf(id: string): string | undefined {
   try {
-    return getRequest({ ...list, id }).path;
+    return listItemOperations.get({ ...list, id }).request.path;
   } catch (error) {
     if (error instanceof Failure && error.kind === 'usage') return undefined;
     throw error;

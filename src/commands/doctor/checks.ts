@@ -20,7 +20,7 @@ import { errnoCode, errnoReason, Failure, type FailureKind } from '../../core/er
 import { type Host, untilStopped } from '../../core/host.ts';
 import { isWebAddress } from '../../core/item.ts';
 import { countOf, listNames } from '../../core/text.ts';
-import { isGraphHost } from '../../services/graph/places.ts';
+import { factsOf, setups } from '../../services/index.ts';
 import { findDirectory, storeDirectory } from '../../settings/directories.ts';
 import { isDenied } from '../../settings/read-settings.ts';
 import {
@@ -182,16 +182,17 @@ export async function checkAddress(
   return { finding, address };
 }
 
-/** The kind of service is never guessed, but the host of Microsoft Graph says what it should be. */
+/** The kind of service is never guessed, but a host may say what it should be. */
 function checkService(sources: Sources): Promise<Finding> {
-  return runCheck('service', () => {
+  return runCheck('service', async () => {
     const { value = 'list-item', source = 'the default' } = findSetting(globalFlags.service, sources) ?? {};
     const address = findValue(globalFlags.baseUrl, sources);
-    if (value === 'graph' || address?.kind !== 'http' || !isGraphHost(address.url.host)) {
-      return { status: 'ok', value, source };
-    }
-    const hint = 'pass --service graph, or run listctl init with the address of the list in the browser';
-    return { status: 'warning', value: `${value}, but the address is that of Microsoft Graph`, source, hint };
+    const host = address?.kind === 'http' ? address.url.host : '';
+    const owner = (await setups()).find(({ setup }) => setup.ownsHost(host));
+    if (owner === undefined || owner.kind === value) return { status: 'ok', value, source };
+    const hint = `pass --service ${owner.kind}, or run listctl init with the address of the list in the browser`;
+    const { title } = factsOf(owner.kind);
+    return { status: 'warning', value: `${value}, but the address is that of ${title}`, source, hint };
   });
 }
 
@@ -363,7 +364,8 @@ async function checkRequest(options: ConnectionOptions): Promise<CheckResult> {
   if (address === undefined) return skipped('no service address');
   if (address.kind === 'http' && token === undefined) return skipped('no token');
   const service = findValid(globalFlags.service, sources) ?? 'list-item';
-  if (service === 'graph' && findValid(globalFlags.list, sources) === undefined) return skipped('no list');
+  const hasProbe = (await factsOf(service).load()).probe !== undefined;
+  if (hasProbe && findValid(globalFlags.list, sources) === undefined) return skipped('no list');
   const { clock, signal } = context.host;
   const timeoutMs = findValid(globalFlags.timeout, sources) ?? 30_000;
   const open = (at: Address) =>

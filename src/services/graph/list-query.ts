@@ -109,7 +109,7 @@ export function checkSelect(select: readonly string[], columns: readonly Column[
   }
   const names = select.filter((name) => {
     const column = columnOfField(name, columns);
-    return column !== undefined && column.isReference;
+    return column?.isReference;
   });
   if (names.length <= lookupsMax) return;
   throw new Failure(

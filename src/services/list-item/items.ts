@@ -54,7 +54,7 @@ function getOperation(ref: ItemRef): Operation<Item> {
   };
 }
 
-export function getRequest(ref: ItemRef): ApiRequest {
+function getRequest(ref: ItemRef): ApiRequest {
   return { method: 'GET', path: itemPath(ref), headers: acceptJson };
 }
 

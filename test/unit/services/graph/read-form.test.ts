@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import { isSameValue } from '../../../../src/core/item.ts';
 import { parseJson } from '../../../../src/core/json.ts';
 import { columnOfField, readColumns } from '../../../../src/services/graph/columns.ts';
-import type { Column } from '../../../../src/services/service.ts';
 import {
   annotated,
   earlierValues,
@@ -14,6 +13,7 @@ import {
   unwrittenFields,
   writeForm,
 } from '../../../../src/services/graph/read-form.ts';
+import type { Column } from '../../../../src/services/service.ts';
 import { answered, clientWith } from '../../api/client-world.ts';
 import { books, booksSchema, everyColumn, graphIn } from '../../server/graph/graph-in.ts';
 
