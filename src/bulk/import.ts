@@ -21,8 +21,8 @@ import { takeStdin } from '../cli/values.ts';
 import { Failure } from '../core/errors.ts';
 import { absolutePath, resolveLinks } from '../core/files.ts';
 import { untilStopped } from '../core/host.ts';
-import { type Fields, type ListRef, ownField } from '../core/item.ts';
-import { type JsonObject, objectFrom, parseJson, printJson } from '../core/json.ts';
+import type { Fields, ListRef } from '../core/item.ts';
+import { type JsonObject, parseJson, printJson } from '../core/json.ts';
 import { countOf, countText } from '../core/text.ts';
 import type { OutputFile } from '../core/write-file.ts';
 import { type PlannedRequest, requestView } from '../output/item.ts';
@@ -558,17 +558,10 @@ async function presentFor({ command, options, list }: FileRun, before: Replay | 
   return presentMoment(list.ids, session);
 }
 
-/** The values of fields that a write names, as they can be written back; null for one that is absent. */
+/** Picks earlier values, where fields are read in another form than they are written in. */
 async function earlierForm(list: ListRef, { service }: Session) {
   const schema = await (await service.load()).schema?.(list, await service.client());
-  return (
-    schema &&
-    ((fields: Fields, names: readonly string[]) => {
-      const read = schema.pick(fields, names);
-      const own = names.filter((name) => !name.includes('@'));
-      return schema.toSent(objectFrom(own.map((name) => [name, ownField(read, name) ?? null])));
-    })
-  );
+  return schema && ((fields: Fields, names: readonly string[]) => schema.earlierValues(fields, names));
 }
 
 /** What a plan does about repeated ids. */

@@ -80,6 +80,8 @@ export interface ListSchema {
   toSent(fields: Fields): Fields;
   /** The decoded fields with these names, also of types that only a user knows how to write. */
   pick(read: Fields, names: Iterable<string>): Fields;
+  /** The values of fields that a write names, as they can be written back; null for one that is absent. */
+  earlierValues(read: Fields, names: readonly string[]): Fields;
   /** Compares two values of a field, each as it was read or decoded. */
   isSame(field: string, one: JsonValue | undefined, other: JsonValue | undefined): boolean;
   /** Whether an item that was read may have been sent so: the service may have changed its fields in known ways. */

@@ -96,6 +96,31 @@ test('every module imports what its layer may', () => {
   expect(modules.flatMap((module) => violations(module, readFileSync(join(root, module), 'utf8')))).toEqual([]);
 });
 
+test('a kind of service is known to services/index.ts alone', () => {
+  const outside = modules.filter((module) => !/^services\/(graph\/|index)/.test(module));
+  const reaching = outside.filter((module) =>
+    importsIn(readFileSync(join(root, module), 'utf8')).some(({ specifier }) => /services\/graph\//.test(specifier)),
+  );
+  const asking = outside
+    .filter((module) => !/^(server|settings)\//.test(module))
+    .filter((module) => /'graph'/.test(readFileSync(join(root, module), 'utf8')));
+
+  expect([reaching, asking]).toEqual([[], []]);
+});
+
+test('items get loads nothing of Microsoft Graph', () => {
+  const closure = new Set(['main.ts', 'commands/items/items.ts', 'commands/items/get.ts', 'api/http.ts']);
+  for (const module of closure) {
+    const statements = readFileSync(join(root, module), 'utf8').matchAll(
+      /^(?:import|export)\s(?!type\b)[^;']*?\bfrom\s+'(\.[^']+\.ts)'/gm,
+    );
+    for (const [, specifier = ''] of statements) closure.add(join(module, '..', specifier));
+  }
+
+  expect(closure.size).toBeGreaterThan(30);
+  expect([...closure].filter((module) => /^(services|server)\/graph\//.test(module))).toEqual([]);
+});
+
 test.each([
   ['core/text.ts', "import { drawTable } from '../output/table.ts';"],
   ['api/client.ts', "import { storeFor } from '../server/store.ts';"],

@@ -18,11 +18,6 @@ export function plainForm(fields: Fields, columns: readonly Column[]): Fields {
   return objectFrom(Object.entries(fields).flatMap(([field, value]) => plainField(field, value, fields, columns)));
 }
 
-/** `plainForm` as it is sent: with the annotations that several values need. */
-export function writeForm(fields: Fields, columns: readonly Column[]): Fields {
-  return annotated(plainForm(fields, columns), columns);
-}
-
 /**
  * The fields that `plainForm` left out though the service does not set them itself: hyperlinks, managed metadata,
  * images, locations, and lookups that were read without their ids.

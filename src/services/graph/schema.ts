@@ -7,7 +7,7 @@ import type { Column, KeyColumn, ListSchema } from '../service.ts';
 import { columnHint, columnOfField, lookupsMax, readColumns } from './columns.ts';
 import { keyFieldOf } from './key-field.ts';
 import { readPeople } from './pages.ts';
-import { annotated, mayBeSent, namedForm, plainForm, sameValue, unwrittenFields } from './read-form.ts';
+import { annotated, earlierValues, mayBeSent, namedForm, plainForm, sameValue, unwrittenFields } from './read-form.ts';
 import { ListForm } from './write-form.ts';
 
 /** Reads the columns of a list, once for a client. */
@@ -52,6 +52,10 @@ class GraphSchema implements ListSchema {
 
   pick(read: Fields, names: Iterable<string>): Fields {
     return namedForm(read, names, this.columns);
+  }
+
+  earlierValues(read: Fields, names: readonly string[]): Fields {
+    return earlierValues(read, names, this.columns);
   }
 
   isSame(field: string, one: JsonValue | undefined, other: JsonValue | undefined): boolean {

@@ -11,11 +11,14 @@ import {
   plainForm,
   sameValue,
   unwrittenFields,
-  writeForm,
 } from '../../../../src/services/graph/read-form.ts';
 import type { Column } from '../../../../src/services/service.ts';
 import { answered, clientWith } from '../../api/client-world.ts';
 import { books, booksSchema, everyColumn, graphIn } from '../../server/graph/graph-in.ts';
+
+/** As items are created again. */
+const writeForm = (...[fields, columns]: Parameters<typeof plainForm>) =>
+  annotated(plainForm(fields, columns), columns);
 
 /** Columns as a client reads them. */
 function columnsFrom(definitions: readonly object[]): Promise<readonly Column[]> {
