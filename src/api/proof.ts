@@ -1,5 +1,5 @@
 /** What proves that a write was applied. */
-import { type Fields, holdsFields, type Item } from '../core/item.ts';
+import { type Fields, type Item, includesFields } from '../core/item.ts';
 import type { GivenIds, Operation, VerifyingRead, WriteCheck } from './operation.ts';
 import { decodeAttempt, ForeignResponse, isHtml } from './response.ts';
 import type { ApiRequest, Attempt, ResponseHead, ServiceResponse } from './transport.ts';
@@ -55,7 +55,7 @@ export function updateCheck(get: Operation<Item>, fields: Fields, mayDisprove: b
 export function readBack({ request, read }: Operation<Item>, fields: Fields): VerifyingRead<Item> {
   const readWritten = (response: ServiceResponse) => {
     const item = read(response);
-    return holdsFields(item.fields, fields) ? item : undefined;
+    return includesFields(item.fields, fields) ? item : undefined;
   };
   return { request, read: readWritten };
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { keyWindowMs } from '../api/outcome.ts';
 import { parsePaceFlags, type RunLimits } from '../bulk/flags.ts';
-import { keyAgeMs, type PresentMoment } from '../bulk/keys.ts';
+import { type ClockReading, keyAgeMs } from '../bulk/keys.ts';
 import {
   type FailureReport,
   noSummary,
@@ -14,10 +14,10 @@ import {
   type Summary,
 } from '../bulk/outputs.ts';
 import { reportBadRows } from '../bulk/progress.ts';
-import { presentMoment, refuseSameFile } from '../bulk/record.ts';
+import { readClocks, refuseSameFile } from '../bulk/record.ts';
 import { findRunFailure } from '../bulk/send.ts';
+import { parseFormFlags, showMapping } from '../cli/encode-fields.ts';
 import { checkMaxDelete, readMaxDelete } from '../cli/guards.ts';
-import { parseFormFlags, showMapping } from '../cli/list-form.ts';
 import { describeList } from '../cli/run-settings.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
@@ -188,7 +188,7 @@ async function applyTo(known: State | undefined, options: ApplyOptions, session:
   const state = known === undefined && read.imported !== undefined ? withItems(begun, read.imported, nowMs) : begun;
   const { plan, present } = await planChanges(state, read, options, session);
   if (saved !== undefined) checkPlanIsCurrent(saved, state, plan);
-  await saySettled(plan, state, session);
+  await reportSettled(plan, state, session);
   checkFirstRun(known, plan, options, session);
   if (opened.schema !== undefined) await checkColumns(plan, opened.schema, options, session);
   await showPlan(plan, state, known === undefined, options, session);
@@ -302,14 +302,14 @@ async function readItems(begun: State, options: ApplyOptions, session: Session):
   if (schema === undefined) return { current: await refreshItems(state, pace, session) };
   const { duplicatesText, readList, uniqueItems } = await import('./read-list.ts');
   const read = await readList(manifest, state, { schema, pace, findsOthers: true }, session);
-  const { current, others, duplicates, strangers } = read;
+  const { current, others, duplicates, unmanaged } = read;
   if (begun.serial > 0) {
     if (duplicates.length > 0) await session.messages.say(`warning: ${duplicatesText(duplicates)}`);
     return { current, others, duplicates, isSame };
   }
   const imported = uniqueItems(others, begun.key);
-  if (scope.prune && strangers > 0) {
-    const items = `${countOf(strangers, 'item')} of the list that ${strangers === 1 ? 'is' : 'are'} not in the manifest`;
+  if (scope.prune && unmanaged > 0) {
+    const items = `${countOf(unmanaged, 'item')} of the list that ${unmanaged === 1 ? 'is' : 'are'} not in the manifest`;
     await session.messages.say(`--prune does not delete ${items}: no state has them`);
   }
   const there = [...imported].map(([key, item]) => [key, { ...item, kind: 'there' }] as const);
@@ -336,7 +336,7 @@ async function checkColumns(
 }
 
 /** Says which items in doubt were found in the list. */
-async function saySettled({ learned }: Plan, { items }: State, { messages }: Session): Promise<void> {
+async function reportSettled({ learned }: Plan, { items }: State, { messages }: Session): Promise<void> {
   for (const [key, item] of learned) {
     const id = items.get(key)?.inDoubt === undefined ? undefined : item?.id;
     if (id !== undefined) await messages.say(`"${shorten(key)}" was created: the list has it as item ${id}`);
@@ -349,14 +349,14 @@ async function planChanges(
   { imported, duplicates, ...read }: ItemsRead,
   options: ApplyOptions,
   session: Session,
-): Promise<{ readonly plan: Plan & PlanFile; readonly present: (() => PresentMoment) | undefined }> {
+): Promise<{ readonly plan: Plan & PlanFile; readonly present: (() => ClockReading) | undefined }> {
   const { opened, scope } = options;
   const { manifest, target, name: file } = opened;
   const limited = limitedTo(options, state);
   const { prune, refresh, targets } = scope;
   const hasKeys = [...limited.state.items.values()].some(({ inDoubt }) => typeof inDoubt?.idempotencyKey === 'string');
   const isComparable = hasKeys && session.settings.idempotency === 'honored';
-  const present = isComparable ? await presentMoment(target, session) : undefined;
+  const present = isComparable ? await readClocks(target, session) : undefined;
   const plan = createPlan({
     ...{ ...limited, ...read, prune },
     canResend: (doubt) => {

@@ -3,14 +3,14 @@ import { basename } from 'node:path';
 import type { Client } from '../api/client.ts';
 import type { RunLimits } from '../bulk/flags.ts';
 import { createJournal } from '../bulk/journal.ts';
-import { derivedKey, IdSet, keyAgeMs, type PresentMoment } from '../bulk/keys.ts';
-import type { Sender, Task } from '../bulk/outcome.ts';
+import { type ClockReading, derivedKey, IdSet, keyAgeMs } from '../bulk/keys.ts';
 import type { FailureReport } from '../bulk/outputs.ts';
 import { openRejectsFile, type Summary } from '../bulk/outputs.ts';
-import { doneIfMissing, type KnownResults, type RunPlan, type SentResult, toOperation } from '../bulk/plan.ts';
 import { type RunRecording, startSession } from '../bulk/record.ts';
 import { newRunId } from '../bulk/runs.ts';
 import { sendRows } from '../bulk/send.ts';
+import { doneIfMissing, type KnownResults, type RunPlan, type SentResult, toOperation } from '../bulk/senders.ts';
+import type { Sender, Task } from '../bulk/task.ts';
 import { newCounts } from '../bulk/tasks.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
@@ -71,7 +71,7 @@ interface ExecuteOptions {
   readonly state: State;
   readonly plan: Pick<Plan, 'steps' | 'conflicts' | 'counts' | 'inDoubt' | 'learned'>;
   /** The present time, for the age of keys in doubt. */
-  readonly present: (() => PresentMoment) | undefined;
+  readonly present: (() => ClockReading) | undefined;
   readonly pace: RunLimits;
   readonly summary: Summary;
   readonly report: FailureReport;

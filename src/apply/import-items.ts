@@ -152,7 +152,7 @@ export async function importList(
   state: State,
   { opened, pace }: { readonly opened: OpenManifest; readonly pace: RunLimits },
   session: Session,
-): Promise<{ readonly state: State; readonly count: number; readonly strangers: number }> {
+): Promise<{ readonly state: State; readonly count: number; readonly unmanaged: number }> {
   const { manifest, schema } = opened;
   if (schema === undefined) {
     throw new Failure('usage', 'cannot import all items: the service only returns items by id', {
@@ -160,7 +160,7 @@ export async function importList(
     });
   }
   const { readList, uniqueItems } = await import('./read-list.ts');
-  const { others, strangers } = await readList(manifest, state, { schema, pace, findsOthers: true }, session);
+  const { others, unmanaged } = await readList(manifest, state, { schema, pace, findsOthers: true }, session);
   const settled = new Map([...others].filter(([key]) => state.items.get(key)?.inDoubt === undefined));
   const found = uniqueItems(settled, manifest.key);
   const owners = idOwners(state);
@@ -169,7 +169,7 @@ export async function importList(
   const wanted = new Map(manifest.items.map(({ key, fields }) => [key, fields]));
   for (const [key, item] of found) found.set(key, { ...item, fields: pickFields(item.fields, wanted.get(key) ?? {}) });
   const changed = found.size === 0 ? state : withItems(state, found, session.host.clock.now());
-  return { state: changed, count: found.size, strangers };
+  return { state: changed, count: found.size, unmanaged };
 }
 
 async function checkEach(

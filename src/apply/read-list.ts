@@ -29,7 +29,7 @@ interface ListRead {
   /** The keys that several items have, if all pages were read. */
   readonly duplicates: readonly Duplicate[];
   /** The number of items with no such key. */
-  readonly strangers: number;
+  readonly unmanaged: number;
 }
 
 /**
@@ -60,7 +60,7 @@ export async function readList(
   if (known.size <= fewItems && !(mayCreate && findsOthers)) {
     const current = await readSingly(known);
     const isGone = manifest.items.some(({ key }) => current.get(key)?.kind === 'gone');
-    if (!isGone || !findsOthers) return { current, others: new Map(), duplicates: [], strangers: 0 };
+    if (!isGone || !findsOthers) return { current, others: new Map(), duplicates: [], unmanaged: 0 };
   }
   const read = await readWhole(fields, state, session);
   const rest = [...known].filter(([key]) => fields.isPartial || !read.current.has(key));
@@ -109,7 +109,7 @@ async function readPages(fields: ManagedFields, pageMax: number, state: State, s
     }
     const key = exact ?? fields.keyLike(written.fields);
     if (key === undefined) {
-      strangers += 1;
+      unmanaged += 1;
       return;
     }
     const byKey = exact === undefined ? alike : others;
@@ -123,7 +123,7 @@ async function readPages(fields: ManagedFields, pageMax: number, state: State, s
   const client = await session.service.client();
   const { list: listPages } = await session.service.load();
   if (listPages === undefined) throw new Error('a service with columns lists items');
-  let [count, strangers] = [0, 0];
+  let [count, unmanaged] = [0, 0];
   const read = async () => {
     for await (const page of listPages({ site, list }, { select: fields.select(), pageMax }, client)) {
       for (const item of page) take(item);
@@ -132,11 +132,11 @@ async function readPages(fields: ManagedFields, pageMax: number, state: State, s
   };
   await whileShown(() => ({ doing: 'reading the list', rows: count === 0 ? undefined : count }), session, read);
   for (const [key, items] of alike) {
-    if (others.has(key)) strangers += items.length;
+    if (others.has(key)) unmanaged += items.length;
     else others.set(key, items);
   }
   const several = [...duplicates].map(([key, ids]): Duplicate => ({ key, ids: [...ids] }));
-  return { current, others, duplicates: several, strangers };
+  return { current, others, duplicates: several, unmanaged };
 }
 
 /** The fields that a manifest and its state have, and the keys. */

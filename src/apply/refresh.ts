@@ -2,12 +2,12 @@
 import type { Client } from '../api/client.ts';
 import type { RunLimits } from '../bulk/flags.ts';
 import { noJournal } from '../bulk/journal.ts';
-import type { RowResult, Sender, Task } from '../bulk/outcome.ts';
 import { Pace } from '../bulk/pace.ts';
-import { doneIfMissing } from '../bulk/plan.ts';
 import { openProgress } from '../bulk/progress.ts';
 import { Run } from '../bulk/runner.ts';
 import { startGracefulStop, startOf } from '../bulk/send.ts';
+import { doneIfMissing } from '../bulk/senders.ts';
+import type { RowResult, Sender, Task } from '../bulk/task.ts';
 import { newCounts } from '../bulk/tasks.ts';
 import type { Session } from '../cli/session.ts';
 import type { Failure } from '../core/errors.ts';

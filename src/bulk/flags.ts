@@ -1,8 +1,8 @@
 /** The flags of bulk runs: their declaration and parsing. */
 import type { Command } from 'commander';
+import { parseFormFlags } from '../cli/encode-fields.ts';
 import { choiceOption, OptionalValueOption, parseRatePerSecond, rateExpected } from '../cli/flags.ts';
 import { addMaxDeleteOption, readMaxDelete } from '../cli/guards.ts';
-import { parseFormFlags } from '../cli/list-form.ts';
 import { collect } from '../cli/values.ts';
 import { Failure } from '../core/errors.ts';
 import { type CellType, cellTypes, type ReadingOptions, type RowAction, type RowsOptions } from '../rows/types.ts';
@@ -261,7 +261,7 @@ function parseReports(texts: readonly string[] = []): RunLimits['reports'] {
 }
 
 /** The limits of a run whose rows take two requests each: --rate counts requests. */
-export function halved<L extends RunLimits>(limits: L): L {
+export function withHalfRate<L extends RunLimits>(limits: L): L {
   const { ratePerSecond } = limits;
   return ratePerSecond === undefined ? limits : { ...limits, ratePerSecond: ratePerSecond / 2 };
 }

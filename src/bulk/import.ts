@@ -3,8 +3,6 @@
  * about a previous run, and hands a plan to `sendRows`. Loaded late.
  */
 
-import { serviceWords } from '../cli/flags.ts';
-import { checkMaxDelete } from '../cli/guards.ts';
 import {
   keyColumnsOf,
   openEncoder,
@@ -12,7 +10,9 @@ import {
   showMapping,
   type TypedFields,
   toSentFields,
-} from '../cli/list-form.ts';
+} from '../cli/encode-fields.ts';
+import { serviceWords } from '../cli/flags.ts';
+import { checkMaxDelete } from '../cli/guards.ts';
 import { confirm } from '../cli/prompts.ts';
 import { describeList } from '../cli/run-settings.ts';
 import type { Session } from '../cli/session.ts';
@@ -34,7 +34,7 @@ import { type BadRow, fromReading, type Row, type RowAction } from '../rows/type
 import type { KeyColumn, ResolvedList } from '../services/service.ts';
 import { findRunsDirectory } from '../settings/directories.ts';
 import type { EarlierFile } from './earlier-values.ts';
-import { type BulkOptions, formatKeySource, halved } from './flags.ts';
+import { type BulkOptions, formatKeySource, withHalfRate } from './flags.ts';
 import { type InputMatch, matchRows, type RunInput, sampled } from './input-match.ts';
 import type { Replay } from './journal-read.ts';
 import { IdSet, type KeyedRow, keyDeriver, ownKeys, refuseDuplicateKeys, refuseRepeated } from './keys.ts';
@@ -49,16 +49,15 @@ import {
   reportFiles,
   type Summary,
 } from './outputs.ts';
-import { createKeepingSender, createRowSender, type RunPlan, toOperation } from './plan.ts';
 import { checkAlone, checkFile, openShown } from './progress.ts';
 import {
   checkJournalPath,
   identityOf,
   journalFiles,
   openRecord,
-  presentMoment,
   type RunRecord,
   type RunRecording,
+  readClocks,
   refuseSameFile,
   runOrigin,
 } from './record.ts';
@@ -75,6 +74,7 @@ import { findOvertaken, type RepeatedIds, repeatedNotice, watchRepeated } from '
 import { again, decideResume, otherRows, type ResumeDecision } from './resume.ts';
 import { findUndo, hasBegun, isUndone, resolveRunFile } from './runs.ts';
 import { nextSteps, resumeCommand, sendRows } from './send.ts';
+import { createKeepingSender, createRowSender, type RunPlan, toOperation } from './senders.ts';
 import { newCounts, resumedCounts, skipRows, tasksOf } from './tasks.ts';
 
 /** The most requests of a dry run in text; JSON has all. */
@@ -555,7 +555,7 @@ function openRunRecord(
 async function presentFor({ command, options, list }: FileRun, before: Replay | undefined, session: Session) {
   const isByAge = command.action === 'create' && options.inDoubt === undefined && (before?.counts.inDoubt ?? 0) > 0;
   if (!isByAge || session.settings.idempotency !== 'honored') return undefined;
-  return presentMoment(list.ids, session);
+  return readClocks(list.ids, session);
 }
 
 /** Picks earlier values, where fields are read in another form than they are written in. */
@@ -603,7 +603,7 @@ async function planOf(
   let earlier: EarlierFile | undefined;
   return {
     ...{ action, done: pastTense[action], counts, summary, report },
-    pace: keeps ? halved(options) : options,
+    pace: keeps ? withHalfRate(options) : options,
     prints: action === 'get' ? 'items' : 'results',
     openRecord: () => {
       const recorded = openRunRecord(run, decision, record, session);

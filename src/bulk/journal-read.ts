@@ -11,14 +11,14 @@ import type {
   SessionStart,
 } from './journal-format.ts';
 import { DamagedJournal, fileIo, type JournalIo, type JournalTail, readGroups, readHeader } from './journal-lines.ts';
-import type { IdSet, SentMoment } from './keys.ts';
+import type { IdSet, SentAt } from './keys.ts';
 
 /** `pending` includes rows that were not sent, refused for now, or resolved as not applied. */
 const states = ['pending', 'done', 'failed', 'invalid', 'in-doubt', 'skipped'] as const;
 export type RowState = (typeof states)[number];
 
 /** A row in doubt; its moment is that of the first attempt in doubt with this key. */
-export interface Doubt extends SentMoment {
+export interface Doubt extends SentAt {
   readonly key: string | null;
   /** The hash of the payload that may have been applied. */
   readonly hash: string;

@@ -9,7 +9,7 @@ import type { BadRow, Row, RowSource } from '../rows/types.ts';
 import type { KeySource } from './flags.ts';
 import type { SessionStart } from './journal-format.ts';
 
-export interface SentMoment {
+export interface SentAt {
   /** By the clock of the machine: milliseconds since the Unix epoch. */
   readonly sentAt: number;
   /** By the clock of the service; undefined if unknown in that session. */
@@ -18,7 +18,7 @@ export interface SentMoment {
 }
 
 /** The current time, by the same clocks. */
-export interface PresentMoment {
+export interface ClockReading {
   readonly nowMs: number;
   readonly monotonicMs: number;
   readonly boot: string;
@@ -30,7 +30,7 @@ export interface PresentMoment {
  * The age of a key in milliseconds: the maximum by wall clock, service clock and, on the same boot, monotonic clock, since
  * a wrong clock must not make an expired key look young. Undefined if unknown, or negative by all of them.
  */
-export function keyAgeMs({ sentAt, serviceAt, session }: SentMoment, present: PresentMoment): number | undefined {
+export function keyAgeMs({ sentAt, serviceAt, session }: SentAt, present: ClockReading): number | undefined {
   if (present.serviceMs === undefined) return undefined;
   const ages = [present.nowMs - sentAt, present.serviceMs - (serviceAt ?? sentAt)];
   if (session?.monotonicMs !== undefined && session.boot !== '' && session.boot === present.boot) {

@@ -2,8 +2,8 @@
 import type { RequestAttempts } from '../api/attempts.ts';
 import { Failure } from '../core/errors.ts';
 import { GroupCommit, type RunJournal } from './journal.ts';
-import type { NumberedRow, RowResult, RunningCounts, Sender, SendTask, Task } from './outcome.ts';
 import { Queue } from './queues.ts';
+import type { NumberedRow, RowResult, RunningCounts, Sender, SendTask, Task } from './task.ts';
 
 type Place<V> = { value: V | undefined };
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../core/host.ts';
-import type { NumberedRow, Task } from './outcome.ts';
+import type { NumberedRow, Task } from './task.ts';
 
 /** A FIFO queue with constant-time ends. */
 export class Queue<T> {

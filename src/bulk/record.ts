@@ -27,7 +27,7 @@ import { createJournal, type Journal, type NewHeader, reopenJournal } from './jo
 import type { SessionInput, SessionStart } from './journal-format.ts';
 import { beginsAsJournal, fileIo } from './journal-lines.ts';
 import { type Replay, readJournal } from './journal-read.ts';
-import { IdSet, type PresentMoment } from './keys.ts';
+import { type ClockReading, IdSet } from './keys.ts';
 import {
   compactOldRuns,
   findRun,
@@ -415,7 +415,7 @@ function oneSpelling({ protocol, hostname, port, pathname }: URL): string {
  * @returns a function that gives the current time by every clock
  * @throws {Failure} if there was no response
  */
-export async function presentMoment({ site, list }: ListRef, session: Session): Promise<() => PresentMoment> {
+export async function readClocks({ site, list }: ListRef, session: Session): Promise<() => ClockReading> {
   const client = await session.service.client();
   const items = await session.service.items();
   try {

@@ -11,9 +11,9 @@ import { itemView } from '../output/item.ts';
 import type { ProgressDisplay } from '../output/progress.ts';
 import { type RowResultShown, rowResultView, stepResultView } from '../output/runs.ts';
 import type { View } from '../output/view.ts';
-import type { RowResult } from './outcome.ts';
-import type { PlannedRow, RunPlan, SentResult } from './plan.ts';
 import type { RunRecording } from './record.ts';
+import type { PlannedRow, RunPlan, SentResult } from './senders.ts';
+import type { RowResult } from './task.ts';
 
 /** The most failures in text; JSON has all, and all are counted. */
 const shownMax = 20;

@@ -9,9 +9,9 @@ import { countOf } from '../core/text.ts';
 import { gatherMs } from './journal.ts';
 import type { RunTotals } from './journal-format.ts';
 import { type Entry, Ledger, type LedgerOptions, type SettledRows } from './ledger.ts';
-import { decideRetry, type NumberedRow, ServiceHealth, type Task } from './outcome.ts';
 import type { Pace } from './pace.ts';
 import { DelayQueue, Queue, Sequences, TaskReader, WakeTimer } from './queues.ts';
+import { decideRetry, type NumberedRow, ServiceHealth, type Task } from './task.ts';
 
 /** The parts of a run. */
 export interface RunOptions<R extends NumberedRow, T> extends LedgerOptions<R, T> {

@@ -8,12 +8,12 @@ import { noJournal } from './journal.ts';
 import type { RunTotals } from './journal-format.ts';
 import { failureOf } from './outputs.ts';
 import { Pace } from './pace.ts';
-import type { KnownResults, PlannedRow, RunPlan } from './plan.ts';
 import { openProgress } from './progress.ts';
 import type { RunRecording } from './record.ts';
 import { RowReport } from './report.ts';
 import { Run, type RunEnd } from './runner.ts';
 import { isComplete } from './runs.ts';
+import type { KnownResults, PlannedRow, RunPlan } from './senders.ts';
 
 /**
  * Runs a plan, and prints results and summary.

@@ -10,9 +10,9 @@ import type { BulkOptions } from './flags.ts';
 import type { Journal } from './journal.ts';
 import type { JournalRecord } from './journal-format.ts';
 import type { Doubt, Replay } from './journal-read.ts';
-import { keyAgeMs, type PresentMoment, payloadHash } from './keys.ts';
-import type { NumberedRow, RunningCounts, Task } from './outcome.ts';
+import { type ClockReading, keyAgeMs, payloadHash } from './keys.ts';
 import { bootId } from './record.ts';
+import type { NumberedRow, RunningCounts, Task } from './task.ts';
 
 /** The counts at the start of a run. */
 export function newCounts(rows: number): RunningCounts {
@@ -46,7 +46,7 @@ export interface TaskOptions {
   readonly before: Replay | undefined;
   readonly inDoubt: BulkOptions['inDoubt'];
   /** The current time, if the service honors keys and their age matters. */
-  readonly present: (() => PresentMoment) | undefined;
+  readonly present: (() => ClockReading) | undefined;
   /** Creates in doubt are looked up by their keys, or refused if they are repeated. */
   readonly isProvable?: boolean;
   /** Rows that are not sent. */

@@ -8,8 +8,8 @@ import type { Host, Input } from '../core/host.ts';
 import type { Fields, ListRef } from '../core/item.ts';
 import { isObject, type JsonObject, type JsonValue, objectFrom, parseJson } from '../core/json.ts';
 import { shellWord } from '../core/text.ts';
+import type { TypedFields } from './encode-fields.ts';
 import { choiceOption } from './flags.ts';
-import type { TypedFields } from './list-form.ts';
 import type { Session } from './session.ts';
 
 export interface FieldFlags {
@@ -58,7 +58,7 @@ export async function readFields(
   }
   if ((await session.service.load()).schema === undefined) return typed.fields;
   const of = { list: await findList(), isNew: command.name() === 'create' };
-  return (await import('./list-form.ts')).toListFields(typed, flags, of, session);
+  return (await import('./encode-fields.ts')).toListFields(typed, flags, of, session);
 }
 
 /** The same as they were typed, for bulk runs, where they override the fields of each row: there may be none. */

@@ -216,8 +216,8 @@ async function importExisting(
   const typed = texts.map(parseKeyedId);
   const edit = async (state: State, opened: OpenManifest) => {
     if (all) {
-      const { state: imported, count, strangers } = await importList(state, { opened, pace }, session);
-      const rest = strangers === 0 ? '' : `; ${countOf(strangers, 'other')} of the list not in the manifest`;
+      const { state: imported, count, unmanaged } = await importList(state, { opened, pace }, session);
+      const rest = unmanaged === 0 ? '' : `; ${countOf(unmanaged, 'other')} of the list not in the manifest`;
       await messages.say(`imported ${countOf(count, 'item')}${rest}`);
       return imported;
     }

@@ -100,7 +100,7 @@ export function isSameField(one: JsonValue | undefined, other: JsonValue | undef
 }
 
 /** Whether fields include all that are named, with their values. */
-export function holdsFields(fields: Fields, named: Fields): boolean {
+export function includesFields(fields: Fields, named: Fields): boolean {
   for (const name in named) if (!isSameField(ownField(fields, name), named[name])) return false;
   return true;
 }

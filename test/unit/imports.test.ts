@@ -125,7 +125,7 @@ test.each([
   ['core/text.ts', "import { drawTable } from '../output/table.ts';"],
   ['api/client.ts', "import { storeFor } from '../server/store.ts';"],
   ['server/server.ts', "import { getRequest } from '../services/list-item/items.ts';"],
-  ['rows/read.ts', "import type { Task } from '../bulk/outcome.ts';"],
+  ['rows/read.ts', "import type { Task } from '../bulk/task.ts';"],
   ['output/plan.ts', "import { makePlan } from '../apply/plan.ts';"],
   ['bulk/import.ts', "import { openPlan } from '../apply/open.ts';"],
   ['cli/session.ts', "export { setUpApply } from '../commands/apply.ts';"],

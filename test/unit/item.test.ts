@@ -6,7 +6,7 @@ import {
   checkId,
   fieldsBytesMax,
   headerValue,
-  holdsFields,
+  includesFields,
   isDeleted,
   isWebAddress,
   strongTag,
@@ -71,8 +71,12 @@ test('an address in the browser begins with https', () => {
 test('fields hold others if each has the same value, null being like none', () => {
   const fields = { a: 1, b: null, c: 'x' };
 
-  expect([{}, { a: 1 }, { b: null, z: null }].map((named) => holdsFields(fields, named))).toEqual([true, true, true]);
-  expect([{ a: 2 }, { a: 1, z: 0 }, { z: 0, a: 1 }].map((named) => holdsFields(fields, named))).toEqual([
+  expect([{}, { a: 1 }, { b: null, z: null }].map((named) => includesFields(fields, named))).toEqual([
+    true,
+    true,
+    true,
+  ]);
+  expect([{ a: 2 }, { a: 1, z: 0 }, { z: 0, a: 1 }].map((named) => includesFields(fields, named))).toEqual([
     ...[false, false, false],
   ]);
 });

@@ -176,7 +176,7 @@ async function openForm(list: ListRef, { service }: Session): Promise<Form> {
   const schema = await (await service.load()).schema?.(list, await service.client());
   if (schema === undefined) return { shown: (fields) => fields, sent: async (fields) => fields, left: () => [] };
   const encoder = schema.encoder({});
-  const { toSentFields } = await import('../../cli/list-form.ts');
+  const { toSentFields } = await import('../../cli/encode-fields.ts');
   return {
     shown: (fields) => schema.decode(fields).fields,
     sent: async (fields) =>

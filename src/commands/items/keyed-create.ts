@@ -1,7 +1,7 @@
 /** `items create --key-field`: one item with its key in a column of Microsoft Graph. Loaded late. */
 import type { Client } from '../../api/client.ts';
 import type { Operation } from '../../api/operation.ts';
-import { keyColumnsOf, openKeyField } from '../../cli/list-form.ts';
+import { keyColumnsOf, openKeyField } from '../../cli/encode-fields.ts';
 import { showRequests } from '../../cli/output.ts';
 import { toIdempotencyKey } from '../../cli/run-settings.ts';
 import type { Session } from '../../cli/session.ts';

@@ -13,7 +13,7 @@ import type { Replay } from '../../bulk/journal-read.ts';
 import { IdSet, payloadHash } from '../../bulk/keys.ts';
 import { resolveRun } from '../../bulk/runs.ts';
 import { doubtAge } from '../../bulk/tasks.ts';
-import { keyColumnsOf, openEncoder } from '../../cli/list-form.ts';
+import { keyColumnsOf, openEncoder } from '../../cli/encode-fields.ts';
 import type { Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import { untilStopped } from '../../core/host.ts';

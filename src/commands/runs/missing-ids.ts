@@ -7,7 +7,7 @@ import type { Replay } from '../../bulk/journal-read.ts';
 import { payloadHash } from '../../bulk/keys.ts';
 import type { Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
-import { type Fields, holdsFields, type Item, type ListRef } from '../../core/item.ts';
+import { type Fields, type Item, includesFields, type ListRef } from '../../core/item.ts';
 import { countOf } from '../../core/text.ts';
 
 /** A row in doubt; its fields are known if its input is. */
@@ -98,6 +98,6 @@ async function readIfThere(reading: Promise<Item>): Promise<Item | undefined> {
 }
 
 function isItemOf({ fields }: Item, sought: SoughtItem): boolean {
-  if (sought.fields !== undefined) return holdsFields(fields, sought.fields);
+  if (sought.fields !== undefined) return includesFields(fields, sought.fields);
   return sought.hash !== undefined && payloadHash(undefined, fields) === sought.hash;
 }

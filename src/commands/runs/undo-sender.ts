@@ -3,10 +3,10 @@ import type { AttemptResult, NotDone, RequestAttempts } from '../../api/attempts
 import type { Client } from '../../api/client.ts';
 import type { Operation } from '../../api/operation.ts';
 import { payloadHash } from '../../bulk/keys.ts';
-import type { Sender } from '../../bulk/outcome.ts';
-import { deleteById, isMissing, onlyRead, type SentResult } from '../../bulk/plan.ts';
+import { deleteById, isMissing, onlyRead, type SentResult } from '../../bulk/senders.ts';
+import type { Sender } from '../../bulk/task.ts';
 import { Failure } from '../../core/errors.ts';
-import { type Fields, holdsFields, type Item, type ListRef, ownField, strongTag } from '../../core/item.ts';
+import { type Fields, type Item, includesFields, type ListRef, ownField, strongTag } from '../../core/item.ts';
 import { objectFrom } from '../../core/json.ts';
 import type { ItemOperations } from '../../services/service.ts';
 
@@ -71,7 +71,7 @@ class Reversal {
     const read = await this.#read();
     if (!read.isDone) return this.#readFailed(read);
     const { fields } = this.#row;
-    if (fields !== undefined && holdsFields(read.value.fields, fields)) return read;
+    if (fields !== undefined && includesFields(read.value.fields, fields)) return read;
     if (!this.#isUnchanged(read.value)) return this.#changed(read);
     // A later change prevents the write as well.
     const { etag } = read.value;

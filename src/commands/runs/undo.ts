@@ -1,25 +1,25 @@
 import { createHash } from 'node:crypto';
 import { Option } from 'commander';
 import { type KeptValues, readEarlier } from '../../bulk/earlier-values.ts';
-import { addPaceOptions, type BulkFlags, halved, parsePaceFlags, type RunLimits } from '../../bulk/flags.ts';
+import { addPaceOptions, type BulkFlags, parsePaceFlags, type RunLimits, withHalfRate } from '../../bulk/flags.ts';
 import { doneRow, journalRecords, type Replay } from '../../bulk/journal-read.ts';
 import { IdSet, payloadHash } from '../../bulk/keys.ts';
-import type { Task } from '../../bulk/outcome.ts';
 import { openRejectsFile, openRejectsOutput, openSummary, type Summary } from '../../bulk/outputs.ts';
-import { createRowSender, type RunPlan } from '../../bulk/plan.ts';
 import {
   checkJournalPath,
   identityOf,
   isAmongRuns,
   journalFiles,
   openRecord,
-  presentMoment,
   type RunRecord,
   type RunRecording,
+  readClocks,
   refuseSameFile,
 } from '../../bulk/record.ts';
 import { hasBegun, isComplete, isRunName } from '../../bulk/runs.ts';
 import { nextSteps, sendRows } from '../../bulk/send.ts';
+import { createRowSender, type RunPlan } from '../../bulk/senders.ts';
+import type { Task } from '../../bulk/task.ts';
 import { doubtTask, newCounts, states, type TaskOptions } from '../../bulk/tasks.ts';
 import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
 import { serviceWords } from '../../cli/flags.ts';
@@ -163,11 +163,11 @@ function refuseOtherRuns(replay: Replay): void {
       hint: isWhole ? 'nothing was sent' : `run "listctl runs undo ${of}" to resume it; nothing was sent`,
     });
   }
-  if (action !== 'create' && !keepsBefore) throw keptNothing(run, action);
+  if (action !== 'create' && !keepsBefore) throw noEarlierValues(run, action);
   refuseCompacted(replay, 'nothing was sent');
 }
 
-function keptNothing(run: string, action: string): Failure {
+function noEarlierValues(run: string, action: string): Failure {
   const kind = { update: 'an update', delete: 'a delete' }[action];
   const why = kind === undefined ? `its action is ${action}` : `it is ${kind} without --keep-before`;
   const hint = kind === undefined ? '' : 'the next time pass --keep-before, which keeps the earlier values; ';
@@ -331,7 +331,7 @@ async function planOf(
   const isCreate = action === 'delete';
   // As for `items create`: the age of keys decides about rows in doubt.
   const isByAge = isCreate && idempotency === 'honored' && (before?.counts.inDoubt ?? 0) > 0;
-  const present = isByAge ? await presentMoment(list, session) : undefined;
+  const present = isByAge ? await readClocks(list, session) : undefined;
   const given = (before && record.given) ?? new IdSet();
   return {
     ...({ action: 'undo', done: 'undone', prints: 'results', summary } as const),
@@ -350,7 +350,7 @@ async function planOf(
             hashOf: ({ fields = {} }) => payloadHash(undefined, fields),
           }
         : createUndoSender({ run, list, client, items, isForced: flags.force === true }),
-    pace: items.needsReads ? halved(pace) : pace,
+    pace: items.needsReads ? withHalfRate(pace) : pace,
     rejects: openRejectsFile(undo.rejects, { row: rejectedRow }),
     nextSteps: nextSteps({
       resumeOf: () => resume,

@@ -121,7 +121,7 @@ export function columnOfField(field: string, columns: readonly Column[]): Column
 }
 
 /** The column that has the very name by which another one would be written (microsoft-graph-docs#19901); or undefined. */
-export function takenBy(column: Column, columns: readonly Column[]): Column | undefined {
+export function shadowedBy(column: Column, columns: readonly Column[]): Column | undefined {
   const other = columnOfField(column.field, columns);
   return other === column ? undefined : other;
 }

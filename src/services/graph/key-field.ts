@@ -43,7 +43,7 @@ function unusable(name: string, reason: string, hint = 'pass a text column'): Fa
 }
 
 /** The notice about a key field before the first request. */
-export function promiseText({ column, promise }: KeyColumn): string {
+export function guaranteeText({ column, promise }: KeyColumn): string {
   const what = 'a create of unknown outcome';
   switch (promise) {
     case 'unique':

@@ -4,9 +4,9 @@ import type { Client } from '../../api/client.ts';
 import { Failure } from '../../core/errors.ts';
 import type { ListRef } from '../../core/item.ts';
 import type { Column } from '../service.ts';
-import { columnHint, columnOfField, isSystemField, lookupsMax, takenBy, textLiteral } from './columns.ts';
+import { columnHint, columnOfField, isSystemField, lookupsMax, shadowedBy, textLiteral } from './columns.ts';
+import { ColumnEncoder } from './encode-fields.ts';
 import { readPeople } from './pages.ts';
-import { ListForm } from './write-form.ts';
 
 /**
  * The filter for items with all of these values, each in the form that the type of its column needs. Persons by mail
@@ -22,7 +22,7 @@ export async function equalityFilter(
 ): Promise<string> {
   // What only the service sets can be compared.
   const compared = columns.map((column) => ({ ...column, isReadOnly: false }));
-  const form = new ListForm(compared, {}, () => readPeople(site, client));
+  const form = new ColumnEncoder(compared, {}, () => readPeople(site, client));
   const make = () => conditions.map(({ column, value }) => comparison(column, value, form)).join(' and ');
   const filter = make();
   if (!form.isIncomplete) return filter;
@@ -30,9 +30,9 @@ export async function equalityFilter(
   return make();
 }
 
-function comparison(typed: string, value: string, form: ListForm): string {
+function comparison(typed: string, value: string, form: ColumnEncoder): string {
   const column = findColumn(typed === 'id' ? 'ID' : typed, '--where', form.columns);
-  const taken = takenBy(column, form.columns);
+  const taken = shadowedBy(column, form.columns);
   if (taken !== undefined) {
     throw invalid('--where', `${taken.name} is a column itself, so that "${typed}" cannot be named`);
   }
@@ -57,7 +57,7 @@ function comparison(typed: string, value: string, form: ListForm): string {
 function toLiteral(
   value: string,
   { name, type }: Column,
-  form: ListForm,
+  form: ColumnEncoder,
 ): { readonly literal: string } | { readonly expected: string } {
   switch (type) {
     case 'number':

@@ -5,10 +5,18 @@ import { type Fields, isSameField, type ListRef } from '../../core/item.ts';
 import type { JsonValue } from '../../core/json.ts';
 import type { Column, KeyColumn, ListSchema } from '../service.ts';
 import { columnHint, columnOfField, lookupsMax, readColumns } from './columns.ts';
+import {
+  annotated,
+  decodeFields,
+  earlierValues,
+  mayBeSent,
+  omittedFields,
+  pickNamed,
+  sameValue,
+} from './decode-fields.ts';
+import { ColumnEncoder } from './encode-fields.ts';
 import { keyFieldOf } from './key-field.ts';
 import { readPeople } from './pages.ts';
-import { annotated, earlierValues, mayBeSent, namedForm, plainForm, sameValue, unwrittenFields } from './read-form.ts';
-import { ListForm } from './write-form.ts';
 
 /** Reads the columns of a list, once for a client. */
 export async function readSchema(list: ListRef, client: Client): Promise<ListSchema> {
@@ -38,12 +46,12 @@ class GraphSchema implements ListSchema {
   /** A list of `serve` without a schema has no column that can be written. */
   encoder(options: EncodeOptions): FieldEncoder | undefined {
     if (!this.columns.some(({ isWritable }) => isWritable)) return undefined;
-    return new ListForm(this.columns, options, () => readPeople(this.#list.site, this.#client));
+    return new ColumnEncoder(this.columns, options, () => readPeople(this.#list.site, this.#client));
   }
 
   decode(read: Fields): { readonly fields: Fields; readonly omitted: readonly string[] } {
-    const fields = plainForm(read, this.columns);
-    return { fields, omitted: unwrittenFields(read, fields, this.columns) };
+    const fields = decodeFields(read, this.columns);
+    return { fields, omitted: omittedFields(read, fields, this.columns) };
   }
 
   toSent(fields: Fields): Fields {
@@ -51,7 +59,7 @@ class GraphSchema implements ListSchema {
   }
 
   pick(read: Fields, names: Iterable<string>): Fields {
-    return namedForm(read, names, this.columns);
+    return pickNamed(read, names, this.columns);
   }
 
   earlierValues(read: Fields, names: readonly string[]): Fields {

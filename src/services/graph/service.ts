@@ -5,11 +5,11 @@ import type { ListQuery, Service } from '../service.ts';
 import { readColumns, systemFields } from './columns.ts';
 import { readChanges } from './delta.ts';
 import { graphErrors, graphOperations } from './items.ts';
-import { findByKey, keyedOperations, keyProblem, promiseText, readKeyField } from './key-field.ts';
+import { findByKey, guaranteeText, keyedOperations, keyProblem, readKeyField } from './key-field.ts';
 import { checkSelect, equalityFilter } from './list-query.ts';
 import { readAuthor, sentSince } from './ownership.ts';
 import { itemPages } from './pages.ts';
-import { globalGraph, graphAddress, isGraphHost, listRequest, locate, parseListAddress } from './places.ts';
+import { globalGraph, graphAddress, isGraphHost, listRequest, locate, parseListAddress } from './resolve-list.ts';
 import { readSchema } from './schema.ts';
 
 export const graphService: Service = {
@@ -27,7 +27,7 @@ export const graphService: Service = {
   keyColumns: {
     problem: keyProblem,
     open: readKeyField,
-    describe: promiseText,
+    describe: guaranteeText,
     operations: keyedOperations,
     lookUp: findByKey,
     readAuthor,

@@ -1,7 +1,7 @@
 /** What a run is sent to in memory, and by whom, for runs that are cut off. */
 import type { AttemptResult } from '../../../src/api/attempts.ts';
 import type { JournalIo } from '../../../src/bulk/journal-lines.ts';
-import type { Sender } from '../../../src/bulk/outcome.ts';
+import type { Sender } from '../../../src/bulk/task.ts';
 import { Failure } from '../../../src/core/errors.ts';
 import type { Clock } from '../../../src/core/host.ts';
 import type { SeededRandom } from '../../support/seeded-random.ts';

@@ -1,16 +1,16 @@
 /** How old a key is, whichever clock is wrong. */
 import { expect, test } from 'vitest';
-import { keyAgeMs, type PresentMoment, type SentMoment } from '../../../src/bulk/keys.ts';
+import { type ClockReading, keyAgeMs, type SentAt } from '../../../src/bulk/keys.ts';
 
 const hour = 3_600_000;
 const at = Date.UTC(2026, 10, 20);
 const session = { boot: 'here', at: at - hour, monotonicMs: 5 * hour };
-const sent: SentMoment = { sentAt: at, serviceAt: at, session };
-const rightAfter = (hours: number): PresentMoment => {
+const sent: SentAt = { sentAt: at, serviceAt: at, session };
+const rightAfter = (hours: number): ClockReading => {
   return { nowMs: at + hours * hour, serviceMs: at + hours * hour, monotonicMs: (6 + hours) * hour, boot: 'here' };
 };
 
-test.each<[string, SentMoment, Partial<PresentMoment>, number | undefined]>([
+test.each<[string, SentAt, Partial<ClockReading>, number | undefined]>([
   ['every clock is right', sent, {}, 26],
   ['the wall clock stood still', sent, { nowMs: at, monotonicMs: 0, boot: 'there' }, 26],
   ['the wall clock was set back', sent, { nowMs: 0, monotonicMs: 0, boot: 'there' }, 26],

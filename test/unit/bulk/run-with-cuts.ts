@@ -3,9 +3,9 @@ import { createJournal, type Journal, reopenJournal } from '../../../src/bulk/jo
 import type { SessionStart } from '../../../src/bulk/journal-format.ts';
 import type { JournalIo } from '../../../src/bulk/journal-lines.ts';
 import { journalRecords, type Replay, readJournal } from '../../../src/bulk/journal-read.ts';
-import type { Task } from '../../../src/bulk/outcome.ts';
 import { Pace } from '../../../src/bulk/pace.ts';
 import { Run } from '../../../src/bulk/runner.ts';
+import type { Task } from '../../../src/bulk/task.ts';
 import { Failure } from '../../../src/core/errors.ts';
 import { type PowerLossDisk, powerLossDisk } from '../../support/power-loss.ts';
 import { type SeededRandom, seededRandom } from '../../support/seeded-random.ts';

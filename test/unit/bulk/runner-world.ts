@@ -4,9 +4,9 @@ import { setImmediate } from 'node:timers/promises';
 import type { AttemptResult, NotDone } from '../../../src/api/attempts.ts';
 import type { RunJournal } from '../../../src/bulk/journal.ts';
 import type { JournalRecord } from '../../../src/bulk/journal-format.ts';
-import type { RowResult, RunningCounts, Task } from '../../../src/bulk/outcome.ts';
 import { Pace } from '../../../src/bulk/pace.ts';
 import { Run, type RunEnd, type RunOptions } from '../../../src/bulk/runner.ts';
+import type { RowResult, RunningCounts, Task } from '../../../src/bulk/task.ts';
 import { Failure, type FailureKind } from '../../../src/core/errors.ts';
 import type { Clock } from '../../../src/core/host.ts';
 

@@ -3,8 +3,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AttemptResult } from '../../../src/api/attempts.ts';
-import type { Task } from '../../../src/bulk/outcome.ts';
 import { Pace } from '../../../src/bulk/pace.ts';
+import type { Task } from '../../../src/bulk/task.ts';
 import { Failure, Stopped } from '../../../src/core/errors.ts';
 import { done, type Event, notDone, sendTask, steps, type TestRow, watchedRun } from './runner-world.ts';
 

@@ -72,7 +72,7 @@ test.each([
   ['what fits is whole', alphabet, 26, alphabet],
   ['both ends are kept, with blanks round the cut', letters, 25, 'abcdefghijk … pqrstuvwxyz'],
   ['where it is narrow, without', letters, 8, 'abcd…xyz'],
-  ['a wide character is never halved', '漢'.repeat(20), 9, '漢漢…漢漢'],
+  ['a wide character is never withHalfRate', '漢'.repeat(20), 9, '漢漢…漢漢'],
   ['nor is a joined emoji', family.repeat(9), 27, `${family} … ${family}`],
   ['nor a flag, counted from its own start', '🇩🇪🇫🇷'.repeat(9), 20, '🇩🇪🇫🇷…🇩🇪🇫🇷'],
 ])('%s', (_name, text, width, cut) => {

@@ -1,6 +1,6 @@
 /** Addresses of SharePoint lists, as browsers show them. */
 import { expect, test } from 'vitest';
-import { graphAddress, isGraphHost, parseListAddress } from '../../../../src/services/graph/places.ts';
+import { graphAddress, isGraphHost, parseListAddress } from '../../../../src/services/graph/resolve-list.ts';
 
 test.each([
   [

@@ -6,7 +6,7 @@
 import { type Fields, isSameField, ownField } from '../../core/item.ts';
 import { isObject, type JsonValue, NumberToken, objectFrom } from '../../core/json.ts';
 import type { Column } from '../service.ts';
-import { columnOfField, isSystemField, takenBy } from './columns.ts';
+import { columnOfField, isSystemField, shadowedBy } from './columns.ts';
 
 export const typeSuffix = '@odata.type';
 
@@ -14,36 +14,36 @@ export const typeSuffix = '@odata.type';
  * The fields that can be written, by the names and with the values that are written, without annotations: what a person
  * edits, and a manifest has. An absent field stays absent; one without a column stays as it is.
  */
-export function plainForm(fields: Fields, columns: readonly Column[]): Fields {
+export function decodeFields(fields: Fields, columns: readonly Column[]): Fields {
   return objectFrom(Object.entries(fields).flatMap(([field, value]) => plainField(field, value, fields, columns)));
 }
 
 /**
- * The fields that `plainForm` left out though the service does not set them itself: hyperlinks, managed metadata,
+ * The fields that `decodeFields` left out though the service does not set them itself: hyperlinks, managed metadata,
  * images, locations, and lookups that were read without their ids.
  */
-export function unwrittenFields(fields: Fields, written: Fields, columns: readonly Column[]): readonly string[] {
+export function omittedFields(fields: Fields, written: Fields, columns: readonly Column[]): readonly string[] {
   return Object.keys(fields).filter((field) => {
     const column = columnOfField(field, columns);
     if (column === undefined || column.isReadOnly || isHiddenNote(column)) return false;
-    const isWritten = takenBy(column, columns) === undefined && Object.hasOwn(written, column.field);
+    const isWritten = shadowedBy(column, columns) === undefined && Object.hasOwn(written, column.field);
     return (fields[field] ?? '') !== '' && !isWritten;
   });
 }
 
 /** The values of fields that a write names, as they can be written back; null for one that is absent. */
 export function earlierValues(fields: Fields, names: readonly string[], columns: readonly Column[]): Fields {
-  const read = namedForm(fields, names, columns);
+  const read = pickNamed(fields, names, columns);
   const own = names.filter((name) => !name.includes('@'));
   return annotated(objectFrom(own.map((name) => [name, ownField(read, name) ?? null])), columns);
 }
 
 /**
- * The fields with these names, as a write has them: also those that `plainForm` leaves out because only a user knows
+ * The fields with these names, as a write has them: also those that `decodeFields` leaves out because only a user knows
  * their form, such as of an unknown type, as they were read.
  */
-export function namedForm(fields: Fields, names: Iterable<string>, columns: readonly Column[]): Fields {
-  const plain = plainForm(fields, columns);
+export function pickNamed(fields: Fields, names: Iterable<string>, columns: readonly Column[]): Fields {
+  const plain = decodeFields(fields, columns);
   const members = [...names].map((name) => {
     const column = columnOfField(name, columns);
     const isTyped = column !== undefined && !column.isReadOnly && !column.isReference;
@@ -55,7 +55,7 @@ export function namedForm(fields: Fields, names: Iterable<string>, columns: read
 /** Compares fields that were read with those that were sent: the service may have changed them in known ways. */
 export function mayBeSent(read: Fields, sent: Fields, columns: readonly Column[]): boolean {
   const names = Object.keys(sent).filter((name) => !name.includes('@'));
-  const found = namedForm(read, names, columns);
+  const found = pickNamed(read, names, columns);
   return names.every((name) => {
     const column = columnOfField(name, columns);
     return column !== undefined && mayBecome(column, ownField(found, name) ?? null, noEmptyText(ownField(sent, name)));
@@ -117,7 +117,7 @@ function plainField(
   if (!column.isReference) return [[field, value]];
   const written = column.field;
   // Another column has the name by which it would be written, or its text is there too.
-  const isTaken = takenBy(column, columns) !== undefined || (field !== written && Object.hasOwn(fields, written));
+  const isTaken = shadowedBy(column, columns) !== undefined || (field !== written && Object.hasOwn(fields, written));
   const ids = isTaken ? undefined : idsOf(value);
   return ids === undefined ? [] : [[written, ids]];
 }

@@ -12,9 +12,9 @@ import type { EarlierFile } from './earlier-values.ts';
 import type { RunLimits } from './flags.ts';
 import type { RowCounts, RunTotals } from './journal-format.ts';
 import { IdSet, payloadHash, rowKeys } from './keys.ts';
-import type { NumberedRow, RowResult, RunningCounts, Sender, Task } from './outcome.ts';
 import type { FailureReport, RejectsFile, Summary } from './outputs.ts';
 import type { RunRecording } from './record.ts';
+import type { NumberedRow, RowResult, RunningCounts, Sender, Task } from './task.ts';
 
 export interface RunPlan<R extends PlannedRow> {
   /** `create`, `undo` */

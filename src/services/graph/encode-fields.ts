@@ -9,16 +9,16 @@ import { type JsonValue, NumberToken, printJson } from '../../core/json.ts';
 import { listNames, nearestName, quoted, shellWord } from '../../core/text.ts';
 import { type FieldForm, type Parsed, parseBoolean, parseJsonText, parseNumber } from '../../core/typed-text.ts';
 import type { Column } from '../service.ts';
-import { columnOfField, isSystemField, takenBy } from './columns.ts';
+import { columnOfField, isSystemField, shadowedBy } from './columns.ts';
+import { collectionType, decodeFields, typeSuffix } from './decode-fields.ts';
 import type { People } from './pages.ts';
-import { collectionType, plainForm, typeSuffix } from './read-form.ts';
 
 type NameProblem = { readonly problem: string };
 
 type Field = FieldForm | NameProblem;
 
 /** Makes one form for each name that was typed, however many rows there are. */
-export class ListForm implements FieldEncoder {
+export class ColumnEncoder implements FieldEncoder {
   readonly columns: readonly Column[];
   readonly #options: EncodeOptions;
   readonly #required: readonly Column[];
@@ -101,7 +101,7 @@ export class ListForm implements FieldEncoder {
    * @param isKept whether one is not to be left out, but refused
    */
   fieldsOfItem(read: Fields, isKept: (name: string) => boolean) {
-    const written = plainForm(read, this.columns);
+    const written = decodeFields(read, this.columns);
     const isWritten = (name: string) => Object.hasOwn(written, name) || Object.hasOwn(written, `${name}LookupId`);
     const others = Object.keys(read).filter((name) => !isWritten(name));
     // A mail address was typed: persons are read by id.
@@ -145,7 +145,7 @@ export class ListForm implements FieldEncoder {
     const refusal = refusalOf(column, typed);
     if (refusal !== undefined) return { problem: refusal };
     const name = column.field;
-    if (takenBy(column, this.columns) !== undefined) {
+    if (shadowedBy(column, this.columns) !== undefined) {
       return {
         problem: `column ${quoted(typed)} cannot be written: ${quoted(name)}, its name in requests, is another column`,
       };

@@ -5,20 +5,20 @@ import { parseJson } from '../../../../src/core/json.ts';
 import { columnOfField, readColumns } from '../../../../src/services/graph/columns.ts';
 import {
   annotated,
+  decodeFields,
   earlierValues,
   mayBeSent,
-  namedForm,
-  plainForm,
+  omittedFields,
+  pickNamed,
   sameValue,
-  unwrittenFields,
-} from '../../../../src/services/graph/read-form.ts';
+} from '../../../../src/services/graph/decode-fields.ts';
 import type { Column } from '../../../../src/services/service.ts';
 import { answered, clientWith } from '../../api/client-world.ts';
 import { books, booksSchema, everyColumn, graphIn } from '../../server/graph/graph-in.ts';
 
 /** As items are created again. */
-const writeForm = (...[fields, columns]: Parameters<typeof plainForm>) =>
-  annotated(plainForm(fields, columns), columns);
+const writeForm = (...[fields, columns]: Parameters<typeof decodeFields>) =>
+  annotated(decodeFields(fields, columns), columns);
 
 /** Columns as a client reads them. */
 function columnsFrom(definitions: readonly object[]): Promise<readonly Column[]> {
@@ -127,12 +127,12 @@ test.each([
   const form = writeForm(fields, columns);
   expect(form).toEqual(written);
   expect(Object.keys(form)).toEqual(Object.keys(written));
-  expect(unwrittenFields(fields, form, columns)).toEqual(named);
+  expect(omittedFields(fields, form, columns)).toEqual(named);
 });
 
 test('the plain form has no annotations, and gets them', async () => {
   const columns = await columnsFrom(definitions);
-  const plain = plainForm({ Tags: ['a'], Owners: persons(10), Note: 'x' }, columns);
+  const plain = decodeFields({ Tags: ['a'], Owners: persons(10), Note: 'x' }, columns);
   expect(plain).toEqual({ Tags: ['a'], OwnersLookupId: [10], Note: 'x' });
   expect(annotated({ ...plain, ShelvesLookupId: null, Note: null }, columns)).toEqual({
     ...of('Tags', 'Collection(Edm.String)', ['a']),
@@ -205,7 +205,7 @@ test('a value that only a user can write stays as it was read', async () => {
   ]);
   const read = { Photo: { Url: 'https://example.com' }, Terms_0: '-1;Red|1', Sum: 3 };
   expect(earlierValues(read, ['Photo', 'Terms_0'], columns)).toEqual({ Photo: read.Photo, Terms_0: read.Terms_0 });
-  expect(namedForm(read, ['Photo', 'Sum'], columns)).toEqual({ Photo: read.Photo });
+  expect(pickNamed(read, ['Photo', 'Sum'], columns)).toEqual({ Photo: read.Photo });
   expect(annotated({ Photo: ['a'] }, columns)).toEqual({ Photo: ['a'] });
 });
 
