@@ -33,7 +33,7 @@ export interface WriteCheck<T> {
 export type VerifyingRead<T> = Pick<Operation<T | undefined>, 'request' | 'read'>;
 
 /** The ids that the creates of one run returned. */
-export interface GivenIds {
+export interface SeenIds {
   /** Adds an id; returns false if it was there already. */
   add(id: string): boolean;
 }

@@ -1,6 +1,6 @@
 /** What proves that a write was applied. */
 import { type Fields, type Item, includesFields } from '../core/item.ts';
-import type { GivenIds, Operation, VerifyingRead, WriteCheck } from './operation.ts';
+import type { Operation, SeenIds, VerifyingRead, WriteCheck } from './operation.ts';
 import { decodeAttempt, ForeignResponse, isHtml } from './response.ts';
 import type { ApiRequest, Attempt, ResponseHead, ServiceResponse } from './transport.ts';
 
@@ -37,8 +37,8 @@ export async function checkWrite<T>(
 }
 
 /** @throws {ForeignResponse} if another create of the run returned the item */
-export function checkNew(item: Item, given: GivenIds | undefined, whose: string): Item {
-  if (given === undefined || given.add(item.id)) return item;
+export function checkNew(item: Item, seenIds: SeenIds | undefined, whose: string): Item {
+  if (seenIds === undefined || seenIds.add(item.id)) return item;
   throw new ForeignResponse(`the response has the id "${item.id.slice(0, 100)}", which ${whose}`);
 }
 

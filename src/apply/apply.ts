@@ -3,18 +3,9 @@ import { readFileSync } from 'node:fs';
 import { keyWindowMs } from '../api/outcome.ts';
 import { parsePaceFlags, type RunLimits } from '../bulk/flags.ts';
 import { type ClockReading, keyAgeMs } from '../bulk/keys.ts';
-import {
-  type FailureReport,
-  noSummary,
-  openFailureReport,
-  openRejectsOutput,
-  openSummary,
-  refuseSummary,
-  reportFiles,
-  type Summary,
-} from '../bulk/outputs.ts';
+import { openOutputs, type RunOutputs, refuseSummary, reportFiles } from '../bulk/outputs.ts';
 import { reportBadRows } from '../bulk/progress.ts';
-import { readClocks, refuseSameFile } from '../bulk/record.ts';
+import { readClocks, refuseSameFile, runOrigin } from '../bulk/record.ts';
 import { findRunFailure } from '../bulk/send.ts';
 import { parseFormFlags, showMapping } from '../cli/encode-fields.ts';
 import { checkMaxDelete, readMaxDelete } from '../cli/guards.ts';
@@ -65,13 +56,11 @@ interface ApplyOptions {
   readonly isOnlyShown: boolean;
   readonly pace: RunLimits;
   readonly maxDelete: number | undefined;
-  readonly summary: Summary;
-  readonly report: FailureReport;
+  readonly outputs: RunOutputs;
   /** The saved plan that is executed or shown. */
   readonly saved: PlanFile | undefined;
   /** Those of the saved plan, else of the flags. */
   readonly scope: Pick<PlanFile, 'prune' | 'refresh' | 'targets'>;
-  readonly rejects: OutputFile | undefined;
   readonly out: OutputFile | undefined;
 }
 
@@ -95,23 +84,16 @@ export async function applyManifest(name: string, flags: ApplyFlags, session: Se
   const inputs = { 'the manifest': file === '-' ? undefined : file, 'the plan': saved && name };
   const paths = { '--rejects': rejects, '--out': out, '--summary-json': summaryJson, ...reportFiles(pace.reports) };
   refuseSameFile({ inputs, records, outputs: paths }, session.host);
-  const report = await openFailureReport(pace.reports, { command: 'apply', file }, session);
-  const opened = await openManifest(
-    file,
-    saved === undefined ? flags : { ...flags, key: saved.key },
-    session,
-    (failure) => report.add(failure),
-  );
-  if (opened.manifest.isBlank) throw blankManifest(opened);
-  const of = { action: 'apply', service: opened.target.origin, list: opened.list.ids, shard: null };
-  const summary = isOnlyShown ? noSummary : await openSummary(summaryJson, of, session);
-  // Opened before the first request, while another file can still be named.
+  const of = { action: 'apply', service: runOrigin(session), list: undefined, shard: null, file, isOnlyShown };
+  const outputs = await openOutputs(pace, of, session);
   if (out !== undefined && descriptorNamed(out, session.host) === 1) session.output.claimStdout('--out', false);
-  const rejectsFile = isOnlyShown ? undefined : await openRejectsOutput(rejects, false, session);
   const outFile = out === undefined ? undefined : await openOutput(out, '--out', session.host);
-  const outputs = { summary, report, rejects: rejectsFile, out: outFile };
-  const options = { name, opened, flags, isOnlyShown, pace, maxDelete, saved, scope, ...outputs };
   try {
+    const manifestFlags = saved === undefined ? flags : { ...flags, key: saved.key };
+    const opened = await openManifest(file, manifestFlags, session, (failure) => outputs.report.add(failure));
+    if (opened.manifest.isBlank) throw blankManifest(opened);
+    outputs.summary.resolved(opened.list.ids);
+    const options = { name, opened, flags, isOnlyShown, pace, maxDelete, saved, scope, outputs, out: outFile };
     // A plan that is only shown needs no lock, so that it works on a read-only disk.
     if (flags.dryRun && out === undefined) {
       await applyTo(await readUnlockedState(opened.statePath, session), options, session);
@@ -119,7 +101,7 @@ export async function applyManifest(name: string, flags: ApplyFlags, session: Se
       await withLockedState(opened.statePath, pace, session, (state) => applyTo(state, options, session));
     }
   } finally {
-    await rejectsFile?.close();
+    await outputs.close();
     await outFile?.close();
   }
 }
@@ -179,7 +161,7 @@ function readSavedPlan(name: string, { host }: Session): PlanFile | undefined {
 }
 
 async function applyTo(known: State | undefined, options: ApplyOptions, session: Session): Promise<void> {
-  const { name, opened, flags, isOnlyShown, pace, saved, rejects, summary, report } = options;
+  const { name, opened, flags, isOnlyShown, pace, saved, outputs } = options;
   const begun = known ?? createState(options, session);
   if (known !== undefined) checkKnown(known, options);
   const read = await readItems(begun, options, session);
@@ -191,7 +173,7 @@ async function applyTo(known: State | undefined, options: ApplyOptions, session:
   await reportSettled(plan, state, session);
   checkFirstRun(known, plan, options, session);
   if (opened.schema !== undefined) await checkColumns(plan, opened.schema, options, session);
-  await showPlan(plan, state, known === undefined, options, session);
+  await showPlan(plan, state, { ...options, isNew: known === undefined }, session);
   const deletes = guardedDeletes(plan, state, options.maxDelete);
   if (isOnlyShown) {
     if (deletes !== undefined) {
@@ -211,13 +193,17 @@ async function applyTo(known: State | undefined, options: ApplyOptions, session:
     await session.messages.say(what);
   }
   if (plan.steps.length > 0) await confirmPlan(plan, deletes, options, session);
-  await executePlan({ opened, state, plan, present, pace, rejects, summary, report }, session);
+  await executePlan({ opened, state, plan, present, pace, outputs }, session);
 }
 
 /** @throws {Failure} in-doubt, if a key is: applying the plan would end so too */
 function endDetailed({ inDoubt, steps, conflicts }: Plan, opened: OpenManifest, { command }: Session): void {
   const totals = { inDoubt: inDoubt.length, failed: 0, invalid: 0, left: 0 };
-  const failure = findRunFailure(totals, undefined, 'applied', [resolveHint(opened)], inDoubt);
+  const failure = findRunFailure(totals, undefined, {
+    done: 'applied',
+    next: [resolveHint(opened)],
+    doubtful: inDoubt,
+  });
   if (failure !== undefined) throw failure;
   if (steps.length + conflicts.length > 0) command.endWithChanges();
 }
@@ -320,7 +306,7 @@ async function readItems(begun: State, options: ApplyOptions, session: Session):
 async function checkColumns(
   plan: Plan,
   schema: ManifestSchema,
-  { opened, flags, isOnlyShown, report }: ApplyOptions,
+  { opened, flags, isOnlyShown, outputs: { report } }: ApplyOptions,
   session: Session,
 ): Promise<void> {
   if (schema.form !== undefined && isOnlyShown) await showMapping(schema.form, parseFormFlags(flags), session);

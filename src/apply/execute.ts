@@ -4,8 +4,7 @@ import type { Client } from '../api/client.ts';
 import type { RunLimits } from '../bulk/flags.ts';
 import { createJournal } from '../bulk/journal.ts';
 import { type ClockReading, derivedKey, IdSet, keyAgeMs } from '../bulk/keys.ts';
-import type { FailureReport } from '../bulk/outputs.ts';
-import { openRejectsFile, type Summary } from '../bulk/outputs.ts';
+import { type FailureReport, openRejectsFile, type RunOutputs } from '../bulk/outputs.ts';
 import { type RunRecording, startSession } from '../bulk/record.ts';
 import { newRunId } from '../bulk/runs.ts';
 import { sendRows } from '../bulk/send.ts';
@@ -17,7 +16,6 @@ import { Failure } from '../core/errors.ts';
 import { type Fields, strongTag } from '../core/item.ts';
 import { printJson } from '../core/json.ts';
 import { shellWord } from '../core/text.ts';
-import type { OutputFile } from '../core/write-file.ts';
 import { jsonText } from '../output/layout.ts';
 import type { ItemOperations } from '../services/service.ts';
 import type { ManifestSchema } from './manifest-schema.ts';
@@ -73,9 +71,7 @@ interface ExecuteOptions {
   /** The present time, for the age of keys in doubt. */
   readonly present: (() => ClockReading) | undefined;
   readonly pace: RunLimits;
-  readonly summary: Summary;
-  readonly report: FailureReport;
-  readonly rejects: OutputFile | undefined;
+  readonly outputs: RunOutputs;
 }
 
 /** A step as a row of the run. */
@@ -144,7 +140,7 @@ function beginJournal(run: string, begun: State, { opened, plan, pace }: Execute
 }
 
 function rowsPlan(
-  { opened, state, plan, present, pace, rejects, summary, report }: ExecuteOptions,
+  { opened, state, plan, present, pace, outputs: { rejects, summary, report } }: ExecuteOptions,
   { openRecord, items }: Pick<RunPlan<StepRow>, 'openRecord'> & { readonly items: ItemOperations | undefined },
   session: Session,
 ): RunPlan<StepRow> {
@@ -235,9 +231,9 @@ function stepSender(
 ): Sender<StepRow, SentResult> {
   const { keyOf, items, toSent = (fields) => fields } = how;
   // The id of another managed item in the response to a create is another request's.
-  const given = new IdSet();
+  const seenIds = new IdSet();
   const replaced = new Set(steps.filter(({ action }) => action !== 'update').map(({ key }) => key));
-  for (const [key, { id }] of state.items) if (id !== undefined && !replaced.has(key)) given.add(id);
+  for (const [key, { id }] of state.items) if (id !== undefined && !replaced.has(key)) seenIds.add(id);
   return {
     isRead: false,
     newKey: ({ name: key, action, fields }) => (action === 'create' ? keyOf({ key, fields }) : null),
@@ -246,7 +242,12 @@ function stepSender(
       const step = steps[number - 1];
       if (step === undefined) throw new Error(`the plan has no step ${number}`);
       const row = { ...step, fields: toSent(step.fields) };
-      const operation = toOperation(items, row, step.action, state, rowKey ?? undefined, given);
+      const operation = toOperation(
+        items,
+        row,
+        { action: step.action, list: state },
+        { key: rowKey ?? undefined, seenIds },
+      );
       const attempts = client.startAttempts(sentMsAgo === undefined ? operation : { ...operation, sentMsAgo });
       if (step.action !== 'delete') return attempts;
       return { attempt: async () => doneIfMissing(await attempts.attempt(), { id: step.id }) };

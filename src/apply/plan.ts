@@ -198,7 +198,7 @@ class Planner {
   /** Whether the id belongs to another item now, for example because the list was restored and counts from 1 again. */
   #refuses(action: Conflict['action'], key: string, known: KnownItem, current: CurrentItem | undefined): boolean {
     const name = this.#input.state.key;
-    if (current?.kind !== 'there' || hasKey(current.fields, known, key, name, this.#isSame)) return false;
+    if (current?.kind !== 'there' || hasKey(current.fields, known, { key, name }, this.#isSame)) return false;
     this.#conflicts.push({ key, id: known.id, action, found: ownField(current.fields, name) });
     return true;
   }
@@ -280,8 +280,7 @@ class Planner {
 export function hasKey(
   fields: Fields,
   known: Pick<KnownItem, 'fields'>,
-  key: string,
-  name: string,
+  { key, name }: { readonly key: string; readonly name: string },
   isSame = isSameJson,
 ): boolean {
   const found = ownField(fields, name);

@@ -20,6 +20,8 @@ interface PlanOptions {
   readonly opened: OpenManifest;
   readonly flags: { readonly init?: string | true; readonly yes?: boolean };
   readonly isOnlyShown: boolean;
+  /** Whether there is no state yet. */
+  readonly isNew: boolean;
   /** The saved plan that is executed or shown. */
   readonly saved: PlanFile | undefined;
 }
@@ -28,8 +30,7 @@ interface PlanOptions {
 export async function showPlan(
   plan: PlanFile,
   state: State,
-  isNew: boolean,
-  { opened, flags, isOnlyShown, saved }: PlanOptions,
+  { opened, flags, isOnlyShown, saved, isNew }: PlanOptions,
   session: Session,
 ): Promise<void> {
   const { host, output } = session;
@@ -39,11 +40,11 @@ export async function showPlan(
   if (!isOnlyShown && saved !== undefined) return;
   const isAsked = plan.steps.length > 0 && !flags.yes && isSeen(session);
   if (output.format(!isOnlyShown) === 'pretty' && !output.hasQuery) {
-    await drawPlan(plan, state, { place, notes }, host.stdout, session);
+    await drawPlan({ plan, state }, { place, notes }, host.stdout, session);
   } else if (isOnlyShown) {
     await printPlanFile(plan, state, { place, notes }, session);
   } else if (isAsked) {
-    await drawPlan(plan, state, { place, notes }, host.stderr, session);
+    await drawPlan({ plan, state }, { place, notes }, host.stderr, session);
   }
   if (isOnlyShown || !flags.yes) await sayRenamed(plan, state, opened, session);
 }
@@ -97,7 +98,12 @@ interface PlanHead {
   readonly notes: readonly string[];
 }
 
-async function drawPlan(plan: PlanFile, state: State, head: PlanHead, output: Output, session: Session): Promise<void> {
+async function drawPlan(
+  { plan, state }: { readonly plan: PlanFile; readonly state: State },
+  head: PlanHead,
+  output: Output,
+  session: Session,
+): Promise<void> {
   const screen = output === session.host.stdout ? await session.output.screen() : await session.messages.errorScreen();
   await writeAll(withNewlines(planLines(plan, state.items, head, screen)), output);
 }

@@ -2,7 +2,14 @@
 import { errnoCode, type Failure } from '../core/errors.ts';
 import { attempt } from '../core/files.ts';
 import { writeWhole } from '../core/write-file.ts';
-import { type JournalIo, type JournalTail, journalFault, lostJournal, sharedJournal } from './journal-lines.ts';
+import {
+  type JournalIo,
+  type JournalTail,
+  journalFault,
+  lostJournal,
+  type OpenFile,
+  sharedJournal,
+} from './journal-lines.ts';
 
 /** Opens a file to append to it, and cuts off its incomplete last line; throws the error of the system. */
 export function openWhole(
@@ -62,16 +69,10 @@ export interface AppendFile {
  * Appends to an open file. Its length shows whether another process writes to it, which no lock excludes where the file
  * is mounted at two paths (docs/decisions.md, journal-8).
  *
- * @param descriptor opened for appending
+ * @param file opened for appending
  * @param reserve of `JournalIo.reserve`; it is given back at the end, or when the disk is full
  */
-export function appendTo(
-  path: string,
-  descriptor: number,
-  lengthBytes: number,
-  io: JournalIo,
-  reserve?: number,
-): AppendFile {
+export function appendTo({ path, descriptor, io }: OpenFile, lengthBytes: number, reserve?: number): AppendFile {
   let endBytes = lengthBytes;
   const writer = new ReservedWriter(path, descriptor, io, reserve);
   let failure: Error | undefined;

@@ -15,6 +15,7 @@ import {
   isOwnFile,
   type JournalIo,
   journalFault,
+  type OpenFile,
   openIfThere,
   readFrom,
   readLines,
@@ -67,7 +68,7 @@ export function createEarlier(journal: string, io: JournalIo = fileIo): EarlierF
   try {
     const descriptor = io.open(path, 'ax');
     io.syncDirectory(dirname(path));
-    return fileOn(path, descriptor, 0, () => undefined, io);
+    return fileOn({ path, descriptor, io }, 0, () => undefined);
   } catch (error) {
     throw journalFault('create', path, error);
   }
@@ -87,20 +88,14 @@ export function reopenEarlier({ path, of, lengthBytes, tornBytes }: KeptValues, 
       attempt(() => io.close(descriptor));
       throw error;
     }
-    return fileOn(path, descriptor, lengthBytes, of, io);
+    return fileOn({ path, descriptor, io }, lengthBytes, of);
   } catch (error) {
     throw journalFault('write', path, error);
   }
 }
 
-function fileOn(
-  path: string,
-  descriptor: number,
-  lengthBytes: number,
-  of: KeptValues['of'],
-  io: JournalIo,
-): EarlierFile {
-  const { append, sync, close } = appendTo(path, descriptor, lengthBytes, io);
+function fileOn(file: OpenFile, lengthBytes: number, of: KeptValues['of']): EarlierFile {
+  const { append, sync, close } = appendTo(file, lengthBytes);
   return {
     of,
     keep: async (values) => {
@@ -141,7 +136,7 @@ export async function readEarlier(
     const descriptor = openIfThere(path, io);
     if (descriptor === undefined) throw journalFault('read', path, new Error('it was removed'));
     try {
-      return parseLine(readFrom(path, descriptor, offset, length, io), path, offset);
+      return parseLine(readFrom({ path, descriptor, io }, offset, length), path, offset);
     } finally {
       io.close(descriptor);
     }

@@ -339,6 +339,11 @@ function parseKeySource(text: string): KeySource {
   throw new Failure('usage', `invalid --idempotency-key-from "${text}": expected row, content or a column name`);
 }
 
+/** `1/4`, as a journal has it; null for all rows. */
+export function formatShard({ shard }: Pick<BulkOptions, 'shard'>): string | null {
+  return shard === undefined ? null : `${shard.index}/${shard.count}`;
+}
+
 export function formatKeySource(source: KeySource): string {
   return source.kind === 'column' ? columnPrefix + source.name : source.kind;
 }

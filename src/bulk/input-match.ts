@@ -1,11 +1,22 @@
 /** Compares an input with the rows that a run sent. */
 import { createHash, type Hash } from 'node:crypto';
+import type { Session } from '../cli/session.ts';
+import { absolutePath, resolveLinks } from '../core/files.ts';
+import { untilStopped } from '../core/host.ts';
+import type { Fields, ListRef } from '../core/item.ts';
+import { type JsonObject, printJson } from '../core/json.ts';
+import type { Check } from '../rows/check.ts';
+import { nameOf } from '../rows/input.ts';
 import type { RowsFile } from '../rows/read.ts';
-import type { BadRow, Row } from '../rows/types.ts';
+import { type BadRow, fromReading, type Row } from '../rows/types.ts';
 import type { KeyColumn } from '../services/service.ts';
+import { findRunsDirectory } from '../settings/directories.ts';
+import { type BulkOptions, formatKeySource, formatShard } from './flags.ts';
 import type { InputFacts, JournalHeader } from './journal-format.ts';
 import type { Replay } from './journal-read.ts';
-import { hashOf } from './tasks.ts';
+import { payloadHash } from './keys.ts';
+import { identityOf, runOrigin } from './record.ts';
+import { findUndo, hasBegun, isUndone } from './runs.ts';
 
 /** The action and the place of a run; with the content of its input, its identity. */
 export type RunTarget = Pick<JournalHeader, 'action' | 'origin' | 'profile' | 'site' | 'list' | 'shard'>;
@@ -25,6 +36,17 @@ export interface RunInput extends Pick<InputFacts, 'rows' | 'sha256' | 'sample'>
   readonly match: (before: Replay) => Promise<InputMatch>;
 }
 
+/** A file that was checked, with what its run depends on. */
+interface CheckedInput {
+  readonly file: RowsFile;
+  readonly check: Check & Pick<RunInput, 'sample'>;
+  /** The fields of every row, as typed. */
+  readonly common: Fields;
+  readonly options: Pick<BulkOptions, 'shard' | 'keysFrom' | 'journal'>;
+  readonly list: ListRef;
+  readonly keyField: KeyColumn | undefined;
+}
+
 /** How an input compares with the rows that a run sent. */
 export type InputMatch =
   /** They are in it, unchanged; others may be fixed, and added at the end. */
@@ -42,7 +64,7 @@ function isSampled(row: number): boolean {
 export function sampled(file: RowsFile): { readonly file: RowsFile; rows(): readonly string[] } {
   let sample: string[] = [];
   const take = (row: Row | BadRow) => {
-    if (isSampled(row.number)) sample.push(row.problem === undefined ? hashOf(row) : '');
+    if (isSampled(row.number)) sample.push(row.problem === undefined ? payloadHash(row.id, row.fields) : '');
   };
   const blocks: RowsFile['blocks'] = async function* (pass = {}) {
     sample = [];
@@ -69,7 +91,7 @@ export function countShared(one: InputFacts['sample'] = [], other: InputFacts['s
 const comparedMin = 1000;
 
 /** Compares the rows of a file with those that a run sent. */
-export async function matchRows(
+async function matchRows(
   before: Replay,
   file: RowsFile,
   input: Pick<RunInput, 'rows' | 'sample'>,
@@ -110,7 +132,7 @@ class SentRows {
     const state = this.isDecided ? 'pending' : stateOf(row.number);
     if (state !== 'done' && state !== 'in-doubt') return;
     const sent = sentHash(row.number);
-    const hash = row.problem === undefined ? hashOf(row) : '';
+    const hash = row.problem === undefined ? payloadHash(row.id, row.fields) : '';
     if (sent === undefined && header.isShrunk) {
       this.#compacted = (this.#compacted ?? createHash('sha256')).update(hash);
       this.same += 1;
@@ -124,4 +146,60 @@ class SentRows {
   areCompactedSame(): boolean {
     return this.#compacted === undefined || this.#compacted.digest('hex') === this.#before.header.rowsHash;
   }
+}
+
+/** Makes the input of a run from a file that was checked. */
+export function toRunInput(
+  { file, check, common, options, list, keyField }: CheckedInput,
+  { host, settings }: Pick<Session, 'host' | 'settings'>,
+): RunInput {
+  const { input } = file;
+  const { rows, sha256, sample } = check;
+  const mapping = mappingOf(file, common);
+  const matches = new Map<string, InputMatch>();
+  return {
+    ...{ rows, sha256, sample, mapping },
+    target: {
+      action: file.options.action,
+      origin: runOrigin({ host, settings }),
+      ...list,
+      shard: formatShard(options),
+      profile: settings.profile(),
+    },
+    name: nameOf(input.name),
+    path: input.isSpooled ? undefined : absolutePath(input.name, host),
+    keysFrom: options.keysFrom && formatKeySource(options.keysFrom),
+    keyField,
+    isUndone: async ({ header, counts }) => {
+      const journal = options.journal === undefined ? undefined : resolveLinks(absolutePath(options.journal, host));
+      const undo = await findUndo(header.run, journal, findRunsDirectory(host) ?? '');
+      // Of an update or a delete, an undo restores each row once.
+      if (undo === undefined) return false;
+      return header.keepsBefore ? hasBegun(undo.counts) : isUndone(counts, undo.counts.done);
+    },
+    match: async (before) => {
+      const { run, input: recorded, mapping: recordedMapping } = before.header;
+      if (recorded.sha256 === sha256 && recordedMapping === mapping) return { kind: 'same' };
+      // Compared again under the lock, where the journal is usually as it was.
+      const known = `${run} ${before.lengthBytes}`;
+      const match = matches.get(known) ?? (await untilStopped(matchRows(before, file, check), host.signal));
+      matches.set(known, match);
+      return match;
+    },
+  };
+}
+
+/** How an input is read, as the journal records it. */
+export function readingOf({ options, format, delimiter }: RowsFile): JsonObject {
+  const { action: _action, common: _common, form: _form, shard: _shard, blockBytes: _size, ...reading } = options;
+  return fromReading({ ...reading, format, delimiter });
+}
+
+/** Of what was typed: a column that has changed since is found by the values of its rows. */
+function mappingOf({ options, format, delimiter }: RowsFile, common: Fields): string {
+  const { rename, only, types, empty, idColumn, rows, encoding, quotes, decimal, names = 'internal', split } = options;
+  const reading = [format, delimiter, encoding, quotes !== false, decimal ?? '.'];
+  const forms = names === 'internal' && split === undefined ? [] : [names, split];
+  const facts = [...reading, [...rename], only, [...types], empty, idColumn, rows, printJson(common), ...forms];
+  return identityOf(JSON.stringify(facts));
 }

@@ -76,6 +76,13 @@ const hints = {
   remove: 'check the file: it is the journal of a run',
 } as const;
 
+/** A file that is open, by its descriptor. */
+export interface OpenFile {
+  readonly path: string;
+  readonly descriptor: number;
+  readonly io: JournalIo;
+}
+
 /** The system calls of journals; tests replace them to simulate full disks, errors and power cuts. */
 export interface JournalIo extends FileIo {
   /** Returns the number of bytes read; 0 at the end. */
@@ -183,7 +190,7 @@ export function beginsAsJournal(path: string, io: JournalIo = fileIo): boolean {
   const descriptor = openIfThere(path, io);
   if (descriptor === undefined) return true;
   try {
-    const start = readFrom(path, descriptor, 0, 32, io).toString('latin1');
+    const start = readFrom({ path, descriptor, io }, 0, 32).toString('latin1');
     return start === '' || /^[0-9a-f]{8} \{"listctl":"journal"/.test(start);
   } finally {
     io.close(descriptor);
@@ -273,7 +280,7 @@ export function readLastGroup(
   try {
     const endBytes = tryToRead(path, () => io.lengthOf(descriptor));
     const startBytes = Math.max(lengthBytes, endBytes - blockBytes);
-    const block = readFrom(path, descriptor, startBytes, blockBytes, io);
+    const block = readFrom({ path, descriptor, io }, startBytes, blockBytes);
     if (block.at(-1) !== 0x0a) return undefined;
     const start = block.lastIndexOf(0x0a, -2) + 1;
     const before = block.subarray(start < 2 ? 0 : block.lastIndexOf(0x0a, start - 2) + 1, start);
@@ -300,7 +307,7 @@ export function isOwnFile(path: string, start: string, io: JournalIo = fileIo): 
     const descriptor = openIfThere(path, io);
     if (descriptor === undefined) return undefined;
     try {
-      const found = readFrom(path, descriptor, 0, start.length, io).toString('latin1');
+      const found = readFrom({ path, descriptor, io }, 0, start.length).toString('latin1');
       return found === '' || found === start;
     } finally {
       io.close(descriptor);
@@ -321,18 +328,13 @@ export function openIfThere(path: string, io: JournalIo): number | undefined {
 
 /** Reads up to the first LF at least, or as far as a header may reach. */
 function readStart(path: string, descriptor: number, io: JournalIo): Buffer {
-  const start = readFrom(path, descriptor, 0, blockBytes, io);
-  return start.includes(0x0a) ? start : readFrom(path, descriptor, 0, headerBytesMax, io);
+  const file = { path, descriptor, io };
+  const start = readFrom(file, 0, blockBytes);
+  return start.includes(0x0a) ? start : readFrom(file, 0, headerBytesMax);
 }
 
-/** Reads up to so many bytes; fewer at the end of the file. */
-export function readFrom(
-  path: string,
-  descriptor: number,
-  startBytes: number,
-  wantedBytes: number,
-  io: JournalIo,
-): Buffer {
+/** Reads at most `wantedBytes`; fewer at the end of the file. */
+export function readFrom({ path, descriptor, io }: OpenFile, startBytes: number, wantedBytes: number): Buffer {
   const bytes = Buffer.alloc(wantedBytes);
   let length = 0;
   for (let taken = -1; taken !== 0 && length < wantedBytes; length += taken) {

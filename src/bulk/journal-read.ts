@@ -255,7 +255,7 @@ export interface ReplayOptions {
   readonly boot: string;
   readonly io?: JournalIo;
   /** Collects the ids of created items. */
-  readonly given?: IdSet;
+  readonly seenIds?: IdSet;
 }
 
 /**
@@ -266,13 +266,13 @@ export interface ReplayOptions {
  */
 export async function readJournal(
   path: string,
-  { boot, io = fileIo, given }: ReplayOptions,
+  { boot, io = fileIo, seenIds }: ReplayOptions,
 ): Promise<Replay | undefined> {
   const start = readHeader(path, io);
   if (start === undefined) return undefined;
   const { action, input, rows: inputRows, isShrunk } = start.header;
   const rows = new RunRows(input.rows, isShrunk ? inputRows : undefined);
-  const history = new History(path, rows, action === 'create' || action === 'undo' ? given : undefined);
+  const history = new History(path, rows, action === 'create' || action === 'undo' ? seenIds : undefined);
   const groups = readGroups(path, start, io);
   const end = await takeAll(groups, history).catch((error: unknown) => {
     throw error instanceof DamagedJournal ? error.knowing(rows.counts(0).done) : error;
@@ -344,12 +344,12 @@ class History {
   createdId: string | undefined;
   readonly #path: string;
   readonly #rows: RunRows;
-  readonly #given: IdSet | undefined;
+  readonly #seenIds: IdSet | undefined;
 
-  constructor(path: string, rows: RunRows, given: IdSet | undefined) {
+  constructor(path: string, rows: RunRows, seenIds: IdSet | undefined) {
     this.#path = path;
     this.#rows = rows;
-    this.#given = given;
+    this.#seenIds = seenIds;
   }
 
   take([timeMs, ...records]: JournalGroup, offsetBytes: number): void {
@@ -392,11 +392,11 @@ class History {
         this.nextSeq = Math.max(this.nextSeq, record[2] + 1);
         break;
       case 'D':
-        this.#given?.add(record[2]);
+        this.#seenIds?.add(record[2]);
         if (record[5] === undefined) this.createdId ??= record[2];
         break;
       case 'R':
-        if (record[2] === 'applied') this.#given?.add(record[3]);
+        if (record[2] === 'applied') this.#seenIds?.add(record[3]);
     }
     return this.#rows.take(record, at);
   }

@@ -64,7 +64,7 @@ export function createJournal(path: string, header: NewHeader, session: SessionS
       attempt(() => io.remove(path));
       throw error;
     }
-    const file = appendTo(path, descriptor, bytes.length, io, reserveFor(path, session, io));
+    const file = appendTo({ path, descriptor, io }, bytes.length, reserveFor(path, session, io));
     return journalOn(path, file, start.seed);
   });
 }
@@ -93,7 +93,7 @@ export function reopenJournal(
       throw error;
     }
     const lengthBytes = replay.lengthBytes + line.length;
-    return journalOn(path, appendTo(path, descriptor, lengthBytes, io, reserveFor(path, session, io)), seed, file);
+    return journalOn(path, appendTo({ path, descriptor, io }, lengthBytes, reserveFor(path, session, io)), seed, file);
   });
 }
 

@@ -38,18 +38,44 @@ export interface RejectsFile<R> {
 
 const batchLength = 65_536;
 
+/** The outputs of a run beside its results. */
+export interface RunOutputs {
+  readonly report: FailureReport;
+  readonly summary: Summary;
+  readonly rejects: OutputFile | undefined;
+  /** Closes the files that are not closed when the command ends. */
+  close(): Promise<void>;
+}
+
+/** The run that outputs are about. */
+interface OutputsOf extends Omit<SummarizedRun, 'profile' | 'site' | 'list'> {
+  /** Undefined if only the input names it. */
+  readonly list: NamedList | undefined;
+  /** The input, as typed, if failures are in lines of it. */
+  readonly file?: string | undefined;
+  /** Whether stdout is for items that are read. */
+  readonly printsItems?: boolean;
+  /** Whether nothing is sent: such a command has reports alone. */
+  readonly isOnlyShown?: boolean | undefined;
+}
+
 /**
- * Opens the file of `--rejects`, before anything is sent.
+ * Opens the files of `--report`, `--summary-json` and `--rejects`, before the first request, while other files can still
+ * be named.
  *
- * @param printsItems whether stdout is for items that are read
  * @throws {Failure} usage, if results go to the same output; local-file
  */
-export async function openRejectsOutput(
-  typed: string | undefined,
-  printsItems: boolean,
+export async function openOutputs(
+  { reports, summaryJson, rejects: typed }: Pick<RunLimits, 'reports' | 'summaryJson' | 'rejects'>,
+  { file, printsItems = false, isOnlyShown = false, ...of }: OutputsOf,
   session: Session,
-): Promise<OutputFile | undefined> {
-  return typed === undefined ? undefined : openAside(typed, '--rejects', printsItems, session);
+): Promise<RunOutputs> {
+  const command = { apply: 'apply', undo: 'runs undo' }[of.action] ?? `items ${of.action}`;
+  const report = await openFailureReport(reports, { command, file }, session);
+  if (isOnlyShown) return { report, summary: noSummary, rejects: undefined, close: async () => {} };
+  const summary = await openSummary(summaryJson, of, session);
+  const rejects = typed === undefined ? undefined : await openAside(typed, '--rejects', printsItems, session);
+  return { report, summary, rejects, close: async () => rejects?.close() };
 }
 
 /** Opens an output beside the results; stdout may be one if nothing else is printed there. */
@@ -97,9 +123,9 @@ export interface Summary {
   ended(run: RunResults): void;
 }
 
-export const noSummary: Summary = { resolved: () => {}, ended: () => {} };
+const noSummary: Summary = { resolved: () => {}, ended: () => {} };
 
-/** @throws {Failure} usage, for a dry run with --summary-json */
+/** @throws {Failure} usage, for a dry run with --summary-json; before `openOutputs` */
 export function refuseSummary(file: string | undefined): void {
   if (file !== undefined) throw new Failure('usage', '--summary-json cannot be used with --dry-run');
 }
@@ -110,9 +136,9 @@ export function refuseSummary(file: string | undefined): void {
  * @param file as typed; `-` is stdout
  * @throws {Failure} usage, if stdout is for results; local-file
  */
-export async function openSummary(
+async function openSummary(
   file: string | undefined,
-  { list, ...of }: Omit<SummarizedRun, 'profile' | 'site' | 'list'> & { readonly list: NamedList },
+  { list = { site: '', list: '' }, ...of }: OutputsOf,
   session: Session,
 ): Promise<Summary> {
   const as = 'url' in list ? { site: '', list: list.url } : list;
@@ -204,7 +230,7 @@ interface ReportWriter {
  *
  * @throws {Failure} usage, if results go to the same output; local-file
  */
-export async function openFailureReport(
+async function openFailureReport(
   targets: RunLimits['reports'],
   of: Reported,
   session: Session,
@@ -244,7 +270,7 @@ function resultLines({ command }: Reported): ReportWriter {
 }
 
 /** Kinds of failures that sum up those of rows. */
-const sums: ReadonlySet<string> = new Set(['incomplete', 'in-doubt', 'usage', 'conflict']);
+const aggregateKinds: ReadonlySet<string> = new Set(['incomplete', 'in-doubt', 'usage', 'conflict']);
 
 export type FailureReport = Pick<Report, 'add' | 'result' | 'ended'>;
 
@@ -277,7 +303,7 @@ class Report {
     if (this.#hasEnded || error === undefined) return;
     this.#hasEnded = true;
     const failure = error instanceof Failure ? error : new Failure('incomplete', stopText(error));
-    if (this.counts.failed > 0 && sums.has(failure.kind)) return;
+    if (this.counts.failed > 0 && aggregateKinds.has(failure.kind)) return;
     this.add(failure);
   }
 }

@@ -1,5 +1,6 @@
 /** The pace of a run: its concurrency, its rate, and its pauses and outages. */
 import type { Budget } from '../api/outcome.ts';
+import { gatherMs } from './journal.ts';
 import { ConcurrencySearch, RateSearch } from './pace-search.ts';
 import { RateBudget, ThrottleShare } from './service-limits.ts';
 
@@ -195,6 +196,12 @@ export type PaceEnd = 'accepted' | 'throttled' | 'no-response' | 'aborted';
 /** Shorter waits are what is left of a wait that a sum of fractions missed. */
 const noWaitMs = 1e-6;
 
+/** The fewest and most rows whose intents are written before their turn to be sent. */
+const writeAheadRows = { min: 64, max: 1024 } as const;
+
+/** The longest time of a row between its file and its turn, apart from the sync of its intent, in milliseconds. */
+const slackMs = 10;
+
 /**
  * The pace of one run. It has no clock and no timer: `nowMs` is monotonic milliseconds, may be fractional, never goes
  * back. The runner's loop is:
@@ -293,6 +300,18 @@ export class Pace {
   pausedMs(nowMs: number): number {
     const restMs = this.#isPaused ? Math.max(0, this.#pause.endMs - nowMs) : 0;
     return this.#pause.totalMs - restMs + this.outageMs(nowMs);
+  }
+
+  /**
+   * The most rows whose intents are written before their turn to be sent: enough to hide the time of a sync, but no more
+   * than can be sent, since each of them may be in doubt after a crash.
+   *
+   * @param sentPerMs the rate of the run so far
+   */
+  writeAheadMax(syncMs: number, sentPerMs: number): number {
+    const hidden = Math.ceil(2 * (gatherMs.usual + syncMs) * sentPerMs);
+    const most = Math.min(writeAheadRows.max, Math.max(writeAheadRows.min, 2 * this.limit, hidden));
+    return Math.min(most, Math.ceil((this.ratePerSecond / 1000) * (2 * syncMs + slackMs)));
   }
 
   /**

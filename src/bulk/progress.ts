@@ -15,7 +15,7 @@ import {
   type RunProgressShown,
 } from '../output/progress.ts';
 import { badRowFailures, badRowsFailure, type Check, checkRows } from '../rows/check.ts';
-import { type Input, nameOf, openInput } from '../rows/input.ts';
+import { type Input, nameOf, openIds, openInput } from '../rows/input.ts';
 import type { RowsFile } from '../rows/read.ts';
 import { findRunsDirectory } from '../settings/directories.ts';
 import { rowsMax } from './journal-format.ts';
@@ -187,6 +187,11 @@ export function openShown(from: string, session: Session): Promise<Input> {
   // Before the first byte, the program that writes the input may use the terminal.
   const shown = () => (bytes === 0 ? undefined : { doing, bytes });
   return whileShown(shown, session, () => openInput(from, { host, spoolDirectory: findRunsDirectory(host), onCopied }));
+}
+
+/** Opens typed ids as an input. */
+export function openTyped(ids: readonly string[], { host }: Session): Promise<Input> {
+  return openIds(ids, { host, spoolDirectory: findRunsDirectory(host) });
 }
 
 /**

@@ -66,38 +66,50 @@ export class DelayQueue<T> {
 }
 
 /**
- * Values that have to follow one another: of those with the same name, one is in progress and the others are held. Once one
- * has failed, none follows.
+ * Entries of a run whose rows have to follow one another, in their order: of those with the same item, one is in progress
+ * and the others are held. After one that is not done, none follows (docs/decisions.md, bulk-7). A row without an item
+ * follows none.
  */
-export class Sequences<T> {
-  readonly #held = new Map<string, T[]>();
+export class Sequences<R, E extends { readonly task: { readonly row: R } }> {
+  readonly #itemOf: (row: R) => string | undefined;
+  readonly #held = new Map<string, E[]>();
   readonly #broken = new Set<string>();
 
-  /** Returns what becomes of a value: it is in progress now, is held here, or must not follow. */
-  enter(name: string, value: T): 'free' | 'held' | 'broken' {
-    if (this.#broken.has(name)) return 'broken';
-    const held = this.#held.get(name);
-    if (held === undefined) this.#held.set(name, []);
-    else held.push(value);
+  constructor(itemOf: (row: R) => string | undefined = () => undefined) {
+    this.#itemOf = itemOf;
+  }
+
+  /** Returns what becomes of an entry: it is in progress now, is held here, or must not follow. */
+  enter(entry: E): 'free' | 'held' | 'broken' {
+    const item = this.#itemOf(entry.task.row);
+    if (item === undefined) return 'free';
+    if (this.#broken.has(item)) return 'broken';
+    const held = this.#held.get(item);
+    if (held === undefined) this.#held.set(item, []);
+    else held.push(entry);
     return held === undefined ? 'free' : 'held';
   }
 
-  /** Ends the value in progress; returns the next one, which is in progress then. */
-  next(name: string): T | undefined {
-    const next = this.#held.get(name)?.shift();
-    if (next === undefined) this.#held.delete(name);
+  /** Ends the entry in progress; returns the next one of its item, which is in progress then. */
+  next({ task }: E): E | undefined {
+    const item = this.#itemOf(task.row);
+    if (item === undefined) return undefined;
+    const next = this.#held.get(item)?.shift();
+    if (next === undefined) this.#held.delete(item);
     return next;
   }
 
-  /** Ends a sequence because a value failed; returns those that were held. */
-  break(name: string): readonly T[] {
-    const held = this.#held.get(name) ?? [];
-    this.#held.delete(name);
-    this.#broken.add(name);
+  /** Ends a sequence because a row failed; returns the entries that were held. */
+  break(row: R): readonly E[] {
+    const item = this.#itemOf(row);
+    if (item === undefined) return [];
+    const held = this.#held.get(item) ?? [];
+    this.#held.delete(item);
+    this.#broken.add(item);
     return held;
   }
 
-  takeAll(): readonly T[] {
+  takeAll(): readonly E[] {
     const all = [...this.#held.values()].flat();
     this.#held.clear();
     return all;

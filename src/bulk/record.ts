@@ -141,7 +141,7 @@ function identify(path: string): SeenFile['identity'] | undefined {
 /** A run under lock that can be started or resumed. */
 export interface RunRecord {
   readonly before: Replay | undefined;
-  readonly given: IdSet;
+  readonly seenIds: IdSet;
   /** Creates a journal; replaces the previous one in `--journal`. `limit` is that of concurrent requests. */
   create(
     header: Omit<NewHeader, 'run' | 'identity' | 'tool' | 'idempotency' | 'profile' | 'startedAt'>,
@@ -266,12 +266,12 @@ export async function openRecord(
   };
   try {
     await lock(journal === undefined ? runLock(directory, identity) : journalLock(journal, host));
-    const last = journal === undefined ? await lastRun(directory, place, restart, lock, host) : undefined;
+    const last = journal === undefined ? await lastRun(directory, { ...place, restart }, lock, host) : undefined;
     if (restart && journal !== undefined) refuseOtherFiles(journal);
     const path = journal ?? last?.path;
     if (path !== undefined) refuseHardLinks(path);
-    const given = new IdSet();
-    const before = path === undefined || restart ? undefined : await readJournal(path, { boot: bootId(), given });
+    const seenIds = new IdSet();
+    const before = path === undefined || restart ? undefined : await readJournal(path, { boot: bootId(), seenIds });
     const isDoubtful = (row: number) => before?.stateOf(row) === 'in-doubt';
     const kept = path !== undefined && before?.header.keepsBefore ? await readEarlier(path, isDoubtful) : undefined;
     const newest = journal === undefined ? newestRun(directory) : undefined;
@@ -279,7 +279,7 @@ export async function openRecord(
     const word = (run: string) => (typedJournal === undefined ? run : journalWord(typedJournal));
     return {
       before,
-      given,
+      seenIds,
       create: (facts, limit) => {
         if (journal !== undefined) removeRun(journal);
         const { idempotency } = session.settings;
@@ -333,15 +333,14 @@ async function takeRunLock(
 /** Finds the previous run in the directory of runs, and locks it. */
 async function lastRun(
   directory: string,
-  { identity, findOther, isNamed = false }: Parameters<typeof openRecord>[0],
-  restarts: boolean,
+  { identity, findOther, isNamed = false, restart }: Parameters<typeof openRecord>[0] & { readonly restart: boolean },
   lock: (path: string) => Promise<void>,
   host: Host,
 ): Promise<RunFile | undefined> {
   // The lock is new, so its time bounds a process clock that runs ahead of the file system's.
   await compactOldRuns(directory, Math.min(host.clock.now(), fileIo.modifiedMs(runLock(directory, identity))));
   const last = findRun(directory, identity);
-  if (restarts || (last !== undefined && !isNamed)) return last;
+  if (restart || (last !== undefined && !isNamed)) return last;
   for (let other = await findOther?.(directory); other !== undefined; ) {
     await lock(runLock(directory, other.identityStart));
     // Another process may have resumed the run under another identity before this one got the lock.

@@ -1,18 +1,23 @@
 /** Finds the recorded runs that have rows of an input: by its content, a sample of its rows, or its file. */
 
+import { confirm } from '../cli/prompts.ts';
+import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
+import { absolutePath, resolveLinks } from '../core/files.ts';
 import { countOf } from '../core/text.ts';
 import type { BadRow, Row } from '../rows/types.ts';
+import { findRunsDirectory } from '../settings/directories.ts';
 import { parseOrigin } from '../settings/setting.ts';
+import type { BulkOptions } from './flags.ts';
 import { countShared, type RunInput, type RunTarget, sharesSample } from './input-match.ts';
 import type { InputFacts, JournalHeader } from './journal-format.ts';
 import { type Replay, readJournal } from './journal-read.ts';
-import { bootId, identityOf, originFlags } from './record.ts';
-import { again, choice, type ResumeDecision } from './resume.ts';
-import { isComplete, type ReadRun, type RunFile, readRunFile, runsWith } from './runs.ts';
+import { bootId, identityOf, openRecord, originFlags, type RunRecord } from './record.ts';
+import { again, choice, decideResume, otherRows, type ResumeDecision } from './resume.ts';
+import { isComplete, type ReadRun, type RunFile, readRunFile, resolveRunFile, runsWith } from './runs.ts';
 
 /** The run that has most rows of an input. */
-export interface RelatedRun {
+interface RelatedRun {
   /** The one to resume; undefined if no run has them unchanged. */
   readonly run: RunFile | undefined;
   /** The newest one where some of them changed since. */
@@ -25,7 +30,7 @@ export interface RelatedRun {
  *
  * @throws {Failure} local-file
  */
-export async function findRelatedRun(directory: string, input: RunInput): Promise<RelatedRun> {
+async function findRelatedRun(directory: string, input: RunInput): Promise<RelatedRun> {
   const found: { undone?: RunFile; unsent?: RunFile; changed?: NonNullable<RelatedRun['changed']> } = {};
   for await (const { run, before } of candidates(directory, input)) {
     const match = await input.match(before);
@@ -89,11 +94,11 @@ function isLike(
 }
 
 /** The identity of a run: 64 hex digits. */
-export function runIdentity({ action, origin, site, list, shard }: RunTarget, sha256: string): string {
+function runIdentity({ action, origin, site, list, shard }: RunTarget, sha256: string): string {
   return identityOf(action, origin, site, list, shard, sha256);
 }
 
-export function isSameTarget(one: RunTarget, other: RunTarget): boolean {
+function isSameTarget(one: RunTarget, other: RunTarget): boolean {
   return isSameList(one, other) && one.origin === other.origin && one.shard === other.shard;
 }
 
@@ -106,7 +111,7 @@ function isSameList(one: RunTarget, other: RunTarget): boolean {
  *
  * @throws {Failure} usage, for a create by the other kind of service
  */
-export async function nothingToResume(
+async function nothingToResume(
   directory: string | undefined,
   input: RunInput,
   journal: string | undefined,
@@ -157,7 +162,7 @@ function refuseOtherService(other: ReadRun, target: RunTarget): void {
  *
  * @throws {Failure} usage, if a run of the other kind of service did
  */
-export async function findOverlappingRun(
+async function findOverlappingRun(
   directory: string | undefined,
   input: RunInput,
   journal: string | undefined,
@@ -215,7 +220,7 @@ function greatestDivisor(one: number, other: number): number {
   return other === 0 ? one : greatestDivisor(other, one % other);
 }
 
-export function askToOverlap(other: ReadRun, { target, name }: RunInput, journal: string | undefined): ResumeDecision {
+function askToOverlap(other: ReadRun, { target, name }: RunInput, journal: string | undefined): ResumeDecision {
   const { header, counts } = other;
   const { run, startedAt, shard } = header;
   const where = shard === target.shard ? 'recorded in the state directory' : shardText(shard);
@@ -259,4 +264,115 @@ function adviceFor(
   ];
   const advice = [...(flags.length === 0 ? [`pass --from ${file}`] : flags), ...more];
   return `${advice.join(' and ')} to resume that run`;
+}
+
+/**
+ * Works with the record of a run under its lock: that of a new run, of the earlier one of its input, or of the run that
+ * `--resume` names.
+ *
+ * @throws {Failure} usage, if that is the run of another list or input, or there is none to resume; locked; local-file
+ */
+export async function withRecord(
+  input: RunInput,
+  options: BulkOptions,
+  session: Session,
+  work: (record: RunRecord) => Promise<void>,
+): Promise<void> {
+  const { host } = session;
+  const { resume, journal } = options;
+  let changed: RelatedRun['changed'];
+  const findOther = async (directory: string) => {
+    if (typeof resume === 'string') return resolveRunFile(directory, resume, host.clock.now());
+    const related = await findRelatedRun(directory, input);
+    ({ changed } = related);
+    return related.run;
+  };
+  const place = {
+    identity: runIdentity(input.target, input.sha256),
+    journal: journal === undefined ? undefined : resolveLinks(absolutePath(journal, host)),
+    typedJournal: journal,
+    findOther,
+    isNamed: typeof resume === 'string',
+  };
+  const record = await openRecord(place, options, session);
+  try {
+    const { before } = record;
+    if (before !== undefined && !isSameTarget(before.header, input.target)) throw otherRunFailure(options, before);
+    if (before === undefined) await refuseLostRun(options, changed, input, session);
+    await work(record);
+  } finally {
+    record.release();
+  }
+}
+
+/** Refuses to resume without a run, and to create rows again that a run created before some of them were changed. */
+async function refuseLostRun(
+  { resume, journal }: Pick<BulkOptions, 'resume' | 'journal'>,
+  changed: RelatedRun['changed'],
+  input: RunInput,
+  { host }: Session,
+): Promise<void> {
+  const isRefused = resume !== false || input.target.action === 'create';
+  if (changed !== undefined && isRefused) throw otherRows(changed.before, changed.row, input);
+  if (resume !== false) throw await nothingToResume(findRunsDirectory(host), input, journal);
+}
+
+function otherRunFailure({ journal }: Pick<BulkOptions, 'journal'>, { header, counts }: Replay): Failure {
+  const { action, list, site, origin, shard } = header;
+  const share = shard === null ? '' : ` (shard ${shard})`;
+  const run = `${action} in list "${list}" of site "${site}" at ${origin}${share}`;
+  if (journal === undefined) {
+    return new Failure('usage', `cannot resume run ${header.run}: it is ${run}`, {
+      hint: 'pass the list, service and shard of that run; nothing was sent',
+    });
+  }
+  const known = counts.done === 0 ? '' : `, which forgets the ${countOf(counts.done, 'row')} that it did`;
+  return new Failure('usage', `${journal} is the journal of another run: ${run}`, {
+    hint: `pass the journal of this run with --journal, or --restart to replace that journal${known}; nothing was sent`,
+  });
+}
+
+/**
+ * Asks about another run that created these rows; undefined if no other run did, or if a previous run of this input
+ * decides.
+ */
+async function decideOverlap(
+  input: RunInput,
+  { restart, journal }: Pick<BulkOptions, 'restart' | 'journal'>,
+  record: RunRecord | undefined,
+  { host }: Session,
+): Promise<ResumeDecision | undefined> {
+  const isCreate = input.target.action === 'create';
+  if (!isCreate || record === undefined || record.before !== undefined || restart) return undefined;
+  const other = await findOverlappingRun(findRunsDirectory(host), input, journal);
+  return other && askToOverlap(other, input, journal);
+}
+
+/**
+ * Decides what becomes of the rows of an input, and asks if that needs an answer.
+ *
+ * @param record undefined for a run without a journal
+ * @throws {Failure} usage, as `decideResume`, or if the answer is not yes
+ */
+export async function decideRun(
+  input: RunInput,
+  options: BulkOptions,
+  record: RunRecord | undefined,
+  session: Session,
+): Promise<Exclude<ResumeDecision, { readonly kind: 'choice' }>> {
+  const overlap = await decideOverlap(input, options, record, session);
+  const decision = await confirmed(overlap ?? (await decideResume(record?.before, options, input)), session);
+  if (decision.kind === 'resume' && options.keepBefore && !decision.before.header.keepsBefore) {
+    throw new Failure('usage', `run ${decision.before.header.run} does not keep earlier values`, {
+      hint: `leave out --keep-before, or pass --restart to ${again(decision.before, input)}; nothing was sent`,
+    });
+  }
+  return decision;
+}
+
+async function confirmed(decision: ResumeDecision, session: Session): ReturnType<typeof decideRun> {
+  if (decision.kind !== 'choice') return decision;
+  const { question, yes, refusal } = decision;
+  if (session.prompts.mayPrompt() && (await confirm(question, session))) return yes;
+  throw refusal;
 }

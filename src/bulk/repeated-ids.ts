@@ -7,7 +7,8 @@ import { countOf } from '../core/text.ts';
 import type { RowsFile } from '../rows/read.ts';
 import type { BadRow, Row, RowAction } from '../rows/types.ts';
 import type { Replay } from './journal-read.ts';
-import { IdSet, onEveryRow } from './keys.ts';
+import { onEveryRow } from './key-checks.ts';
+import { IdSet } from './keys.ts';
 
 /** The rows of a file whose id an earlier row has. */
 export interface RepeatedIds {

@@ -1,13 +1,13 @@
 /** Reports the results of the rows of a run: done rows to stdout; failures to stderr or, with a machine format, to stdout. */
 
 import { serviceWords } from '../cli/flags.ts';
-import type { Print } from '../cli/output.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import type { Item } from '../core/item.ts';
 import { objectFrom } from '../core/json.ts';
 import { type FailureGroup, FailureGroups } from '../output/failure.ts';
 import { itemView } from '../output/item.ts';
+import type { Printer } from '../output/printer.ts';
 import type { ProgressDisplay } from '../output/progress.ts';
 import { type RowResultShown, rowResultView, stepResultView } from '../output/runs.ts';
 import type { View } from '../output/view.ts';
@@ -35,6 +35,7 @@ function itemIn({ item, id = '' }: Printed): Item {
   return item ?? { id, fields: objectFrom([]), members: objectFrom([['id', id]]) };
 }
 
+/** Takes the results of rows with `add`, and prints the rest with `end`. */
 export class RowReport<R extends PlannedRow> {
   /** The steps of a plan that are done. */
   readonly applied = { created: 0, updated: 0, deleted: 0 };
@@ -47,12 +48,21 @@ export class RowReport<R extends PlannedRow> {
   readonly #reportsFailures: boolean;
   /** Whether done rows are only counted. */
   readonly #isSilent: boolean;
-  #print: Print<Printed> = () => undefined;
+  #printer: Printer<Printed> | undefined;
+  #hasPrinted = false;
   #progress: Pick<ProgressDisplay, 'clear'> | undefined;
   #recorded: RunRecording | undefined;
   #shown = 0;
 
-  constructor(plan: RunPlan<R>, session: Session) {
+  /** Opens the report; throws for an invalid query or format (usage). */
+  static async open<R extends PlannedRow>(plan: RunPlan<R>, session: Session): Promise<RowReport<R>> {
+    const report = new RowReport(plan, session);
+    const clear = () => report.#progress?.clear();
+    report.#printer = await session.output.open<Printed>(views[plan.prints], true, clear);
+    return report;
+  }
+
+  private constructor(plan: RunPlan<R>, session: Session) {
     this.#plan = plan;
     this.#session = session;
     const format = session.output.format(true);
@@ -61,17 +71,7 @@ export class RowReport<R extends PlannedRow> {
     this.#isSilent = !isResult && plan.prints === 'results';
   }
 
-  async print(work: () => Promise<void>): Promise<void> {
-    const printAll = async (print: Print<Printed>) => {
-      this.#print = print;
-      await work();
-    };
-    await this.#session.output.printing<Printed>(views[this.#plan.prints], true, printAll, undefined, () =>
-      this.#progress?.clear(),
-    );
-  }
-
-  readonly take = (result: RowResult<R, SentResult>): Promise<void> | undefined => {
+  readonly add = (result: RowResult<R, SentResult>): Promise<void> | undefined => {
     const { row, status } = result;
     if (status === 'left') {
       this.#plan.rejects?.add(row, `not sent: ${result.reason}`);
@@ -94,6 +94,16 @@ export class RowReport<R extends PlannedRow> {
     return this.#notDone(row, { row: number, key, action, status, id, failure }, failure);
   };
 
+  /** Prints the rest of the results. */
+  async end(): Promise<void> {
+    await this.#printer?.end();
+  }
+
+  /** Ends results that were begun, of a run that could not start: an empty list would say that there is nothing. */
+  async abort(): Promise<void> {
+    if (this.#hasPrinted) await this.end();
+  }
+
   groups(): readonly FailureGroup[] {
     return this.#groups.list();
   }
@@ -106,6 +116,11 @@ export class RowReport<R extends PlannedRow> {
   attach(progress: Pick<ProgressDisplay, 'clear'>, recorded: RunRecording | undefined): void {
     this.#progress = progress;
     this.#recorded = recorded;
+  }
+
+  #print(shown: Printed): Promise<void> | undefined {
+    this.#hasPrinted = true;
+    return this.#printer?.print(shown);
   }
 
   #notDone(row: R, shown: Printed, failure: Failure): Promise<void> | undefined {

@@ -1,17 +1,17 @@
 /**
  * The loop over the rows of a run: `Run.#turn` reads rows, records intents, sends, records outcomes and reports results.
- * How fast it goes is decided in pace.ts, what follows a failed attempt in outcome.ts, what is on disk in ledger.ts.
+ * How fast it goes is decided in pace.ts, what follows a failed attempt in retry.ts, what is on disk in ledger.ts.
  */
 import type { AttemptResult, NotDone } from '../api/attempts.ts';
 import { Failure, Stopped } from '../core/errors.ts';
 import type { Clock } from '../core/host.ts';
 import { countOf } from '../core/text.ts';
-import { gatherMs } from './journal.ts';
 import type { RunTotals } from './journal-format.ts';
 import { type Entry, Ledger, type LedgerOptions, type SettledRows } from './ledger.ts';
 import type { Pace } from './pace.ts';
 import { DelayQueue, Queue, Sequences, TaskReader, WakeTimer } from './queues.ts';
-import { decideRetry, type NumberedRow, ServiceHealth, type Task } from './task.ts';
+import { decideRetry, ServiceHealth } from './retry.ts';
+import type { NumberedRow, Task } from './task.ts';
 
 /** The parts of a run. */
 export interface RunOptions<R extends NumberedRow, T> extends LedgerOptions<R, T> {
@@ -30,10 +30,7 @@ export interface RunOptions<R extends NumberedRow, T> extends LedgerOptions<R, T
   readonly serviceMs?: (() => number | undefined) | undefined;
   /** The run ends if every response for this long was a throttle; undefined for never. */
   readonly maxWaitMs?: number | undefined;
-  /**
-   * The item of a row, if several rows may have the same: they are sent in their order, each when the one before is done.
-   * After one that is not done, the others are left (docs/decisions.md, bulk-7).
-   */
+  /** The item of a row, if several rows may have the same; see `Sequences`. */
   readonly itemOf?: ((row: R) => string | undefined) | undefined;
 }
 
@@ -50,17 +47,11 @@ export interface RunEnd {
 /** The number of results that may be pending before reading pauses. */
 const windowMax = 4096;
 
-/** The fewest and most rows whose intents are written before their turn to be sent. */
-const writeAheadRows = { min: 64, max: 1024 } as const;
-
 /** Entries worth a sync, per concurrent request; a row has two, its intent and its outcome. */
 const syncedEach = 4;
 
 /** The drift of the service's clock after which it is recorded again; its dates have whole seconds. */
 const serviceDriftMs = 60_000;
-
-/** The longest time of a row between its file and its turn, apart from the sync of its intent, in milliseconds. */
-const slackMs = 10;
 
 const itemNotDone = 'an earlier row of the same item is not done';
 
@@ -76,7 +67,7 @@ export class Run<R extends NumberedRow, T> {
   readonly #ready = new Queue<Entry<R, T>>();
   readonly #waiting = new DelayQueue<Entry<R, T>>();
   /** Rows that wait for an earlier one of their item. */
-  readonly #sequences = new Sequences<Entry<R, T>>();
+  readonly #sequences: Sequences<R, Entry<R, T>>;
   readonly #ended = new AbortController();
   readonly #startedAtMs: number;
   #settle: { readonly resolve: (end: RunEnd) => void; readonly reject: (error: unknown) => void } | undefined;
@@ -92,6 +83,7 @@ export class Run<R extends NumberedRow, T> {
 
   constructor(options: RunOptions<R, T>) {
     this.#options = options;
+    this.#sequences = new Sequences(options.itemOf);
     this.#hasDone = options.counts.done > 0;
     this.#startedAtMs = options.clock.monotonicMs();
     this.#startedWallMs = options.clock.now();
@@ -182,19 +174,12 @@ export class Run<R extends NumberedRow, T> {
     return this.#ledger.intended + this.#ready.size;
   }
 
-  /**
-   * The maximum of `#writtenAhead`: enough to hide the time of a sync, but no more than the pace can send, since each of
-   * these rows may be in doubt after a crash.
-   */
+  /** The maximum of `#writtenAhead`. */
   #writeAheadMax(): number {
     const { pace, limitMax } = this.#options;
     // One request at a time means one intent at a time: at most one row is in doubt.
     if (limitMax === 1) return this.inFlight === 0 ? 1 : 0;
-    const { syncMs } = this.#ledger.commit;
-    const ratePerMs = this.sent / Math.max(1, this.elapsedMs);
-    const hidden = Math.ceil(2 * (gatherMs.usual + syncMs) * ratePerMs);
-    const most = Math.min(writeAheadRows.max, Math.max(writeAheadRows.min, 2 * pace.limit, hidden));
-    return Math.min(most, Math.ceil((pace.ratePerSecond / 1000) * (2 * syncMs + slackMs)));
+    return pace.writeAheadMax(this.#ledger.commit.syncMs, this.sent / Math.max(1, this.elapsedMs));
   }
 
   /** During an outage or a pause, one row may go as a probe. */
@@ -232,24 +217,20 @@ export class Run<R extends NumberedRow, T> {
 
   /** Records the intent of a row, unless it has to wait for an earlier one of its item. */
   #enter(entry: Entry<R, T>): boolean {
-    const item = this.#options.itemOf?.(entry.task.row);
-    const place = item === undefined ? 'free' : this.#sequences.enter(item, entry);
+    const place = this.#sequences.enter(entry);
     if (place === 'free') this.#ledger.intend(entry);
     else if (place === 'broken') this.#ledger.abandonWaiting(entry, itemNotDone);
     return place === 'free';
   }
 
   /** Lets the next row of the same item go. */
-  #followUp({ task }: Entry<R, T>): void {
-    const item = this.#options.itemOf?.(task.row);
-    const next = item === undefined ? undefined : this.#sequences.next(item);
+  #followUp(entry: Entry<R, T>): void {
+    const next = this.#sequences.next(entry);
     if (next !== undefined) this.#waiting.add(next, this.#options.clock.monotonicMs());
   }
 
   #break(row: R): void {
-    const item = this.#options.itemOf?.(row);
-    if (item === undefined) return;
-    for (const entry of this.#sequences.break(item)) this.#ledger.abandonWaiting(entry, itemNotDone);
+    for (const entry of this.#sequences.break(row)) this.#ledger.abandonWaiting(entry, itemNotDone);
   }
 
   #onReady(entries: readonly Entry<R, T>[]): void {
@@ -400,8 +381,10 @@ export class Run<R extends NumberedRow, T> {
     // Rows that are due already wait for a free slot or the end of a pause.
     if (this.#stop === undefined && this.#waiting.dueAtMs > nowMs) this.#timer.set(this.#waiting.dueAtMs);
     if (this.inFlight > 0) return;
-    if (hasNoJournal) this.#endWithoutJournal();
-    else if (this.#isComplete()) this.#endWithTotals();
+    if (hasNoJournal) {
+      this.#ledger.markUnsyncedInDoubt();
+      this.#end()?.resolve(this.#summarize());
+    } else if (this.#isComplete()) this.#endWithTotals();
   }
 
   #isComplete(): boolean {
@@ -412,11 +395,6 @@ export class Run<R extends NumberedRow, T> {
 
   get #reportLeft(): boolean {
     return this.#options.reportLeft && !this.#ledger.results.hasFailed;
-  }
-
-  #endWithoutJournal(): void {
-    this.#ledger.markUnsyncedInDoubt();
-    this.#end()?.resolve(this.#summarize());
   }
 
   #endWithTotals(): void {

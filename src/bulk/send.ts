@@ -22,21 +22,10 @@ import type { KnownResults, PlannedRow, RunPlan } from './senders.ts';
  * @throws {Stopped}
  */
 export async function sendRows<R extends PlannedRow>(plan: RunPlan<R>, session: Session): Promise<void> {
-  const report = new RowReport(plan, session);
-  let ended: EndedRun | undefined;
-  let unprinted: unknown;
-  try {
-    await report.print(async () => {
-      const known = plan.known?.results ?? [];
-      for (const result of known) await report.take(result);
-      ended = withKnown(await run(plan, report, session), known);
-    });
-  } catch (error) {
-    // The summary is printed even if the results could not be.
-    if (ended === undefined) throw error;
-    unprinted = error;
-  }
-  if (ended === undefined) throw new Error('the run has not ended');
+  const report = await RowReport.open(plan, session);
+  const ended = await runReported(plan, report, session);
+  // The summary is printed even if the results could not be.
+  const unprinted: unknown = await report.end().catch((error: unknown) => error);
   const { totals, settled, recorded } = ended;
   const isPrinted = unprinted === undefined && ended.hasAllResults;
   // Rows are missing in the rejects file if results or records could not be written.
@@ -51,6 +40,22 @@ export async function sendRows<R extends PlannedRow>(plan: RunPlan<R>, session: 
   const groups = report.groups();
   plan.summary.ended({ run: name, journal: journal?.path, totals, settled, applied, groups, notes });
   if (failure !== undefined) throw failure;
+}
+
+/** Runs a plan after the results that are known before it. */
+async function runReported<R extends PlannedRow>(
+  plan: RunPlan<R>,
+  report: RowReport<R>,
+  session: Session,
+): Promise<EndedRun> {
+  const known = plan.known?.results ?? [];
+  try {
+    for (const result of known) await report.add(result);
+    return addKnown(await run(plan, report, session), known);
+  } catch (error) {
+    await report.abort();
+    throw error;
+  }
 }
 
 /** The hints of a run that did not complete; a run without a journal cannot be resumed. */
@@ -76,16 +81,16 @@ function unprintedFailure(error: unknown, isPrinted: boolean): Failure | undefin
 
 const stdoutClosed = new Error('stdout was closed');
 
-function withKnown(ended: EndedRun, results: KnownResults<unknown>['results'] = []): EndedRun {
+function addKnown(ended: EndedRun, results: KnownResults<unknown>['results'] = []): EndedRun {
   const failed = results.filter(({ status }) => status === 'failed').length;
   const inDoubt = results.length - failed;
   const { totals, settled } = ended;
-  const withThem = <C extends Record<'failed' | 'inDoubt', number>>(counts: C): C => ({
+  const add = <C extends Record<'failed' | 'inDoubt', number>>(counts: C): C => ({
     ...counts,
     ...{ failed: counts.failed + failed, inDoubt: counts.inDoubt + inDoubt },
   });
-  const all = { ...withThem(settled), settled: settled.settled + results.length };
-  return { ...ended, totals: withThem(totals), settled: all };
+  const all = { ...add(settled), settled: settled.settled + results.length };
+  return { ...ended, totals: add(totals), settled: all };
 }
 
 /** As `findRunFailure`, but unread rows of a closed stdout are no failure. */
@@ -96,12 +101,13 @@ function endingOf<R extends PlannedRow>(
   report: RowReport<R>,
 ): unknown {
   const doubtful = plan.prints === 'steps' ? report.inDoubtNames : undefined;
-  if (stoppedBy === stdoutClosed) return findRunFailure({ ...totals, left: 0 }, undefined, plan.done, next, doubtful);
+  const text = { done: plan.done, next, doubtful };
+  if (stoppedBy === stdoutClosed) return findRunFailure({ ...totals, left: 0 }, undefined, text);
   const { results = [], failure } = plan.known ?? {};
   const { failed, invalid, left, inDoubt } = totals;
   const isOnlyKnown = stoppedBy === undefined && failed === results.length && invalid + left + inDoubt === 0;
   if (isOnlyKnown && failure !== undefined) return failure;
-  return findRunFailure(totals, stoppedBy, plan.done, next, doubtful);
+  return findRunFailure(totals, stoppedBy, text);
 }
 
 interface EndedRun extends RunEnd {
@@ -142,7 +148,7 @@ async function run<R extends PlannedRow>(plan: RunPlan<R>, report: RowReport<R>,
       onResult: (result) => {
         // Writes, and recorded reads, continue without a reader.
         if (isRead && recorded === undefined && host.stdout.isClosed) closed.abort(stdoutClosed);
-        return report.take(result);
+        return report.add(result);
       },
       reportLeft: plan.rejects !== undefined,
     });
@@ -179,10 +185,10 @@ export function resumeCommand(words: readonly string[], run?: string): string {
 }
 
 /** The kinds of failures that the same row has again; a lock (HTTP 423) ends by itself. */
-const lasting: ReadonlySet<string> = new Set(['usage', 'refused', 'not-found', 'conflict']);
+const permanentKinds: ReadonlySet<string> = new Set(['usage', 'refused', 'not-found', 'conflict']);
 
-function isLasting({ kind, status }: FailureGroup): boolean {
-  return lasting.has(kind) && status !== 423;
+function isPermanent({ kind, status }: FailureGroup): boolean {
+  return permanentKinds.has(kind) && status !== 423;
 }
 
 interface NextStepsOptions {
@@ -208,7 +214,7 @@ export function nextSteps(options: NextStepsOptions): RunPlan<never>['nextSteps'
     const kinds = new Set(failures.map(({ kind }) => kind));
     // Without a reason to stop, the rows that are left follow failed ones of the same item.
     const isStopped = left > 0 && reason !== undefined;
-    if (!isStopped && inDoubt === 0 && failures.every(isLasting) && kinds.size > 0) return [repair(kinds, word)];
+    if (!isStopped && inDoubt === 0 && failures.every(isPermanent) && kinds.size > 0) return [repair(kinds, word)];
     if (isLeft || !keepsDoubt) return [`resume with: ${resumeOf(word)}`, ...(inDoubt > 0 ? [listing] : [])];
     const resolving = `listctl runs resolve ${word}${service}`;
     if (canLookUp) return [listing, `look for their items with: ${resolving} --auto`];
@@ -216,25 +222,34 @@ export function nextSteps(options: NextStepsOptions): RunPlan<never>['nextSteps'
   };
 }
 
+/** The words of the failure of a run. */
+interface EndText {
+  /** `created` */
+  readonly done: string;
+  /** Its hints. */
+  readonly next: readonly string[];
+  /**
+   * For steps of a plan: the keys of the first ones in doubt. They come before a signal, since the next run does not send
+   * them either.
+   */
+  readonly doubtful?: readonly string[] | undefined;
+}
+
 /**
  * Finds the failure of a run by precedence: a signal, a local file, doubt, what stopped it, failed rows (docs/decisions.md,
  * codes-2). Undefined if every row is done.
- *
- * @param doubtful for steps of a plan: the keys of the first ones in doubt. They come before a signal, since the next run
- *   does not send them either
  */
 export function findRunFailure(
   totals: Pick<RunTotals, 'failed' | 'invalid' | 'inDoubt' | 'left'>,
   stoppedBy: unknown,
-  done: string,
-  next: readonly string[],
-  doubtful?: readonly string[],
+  text: EndText,
 ): unknown {
+  const { done, next, doubtful } = text;
   const isResumed = doubtful === undefined || totals.inDoubt === 0;
   if (stoppedBy instanceof Stopped ? isResumed : isBug(stoppedBy)) return stoppedBy;
   const stop = stoppedBy as Failure | Stopped | undefined;
   if (stop instanceof Failure && stop.kind === 'local-file') return withNext(stop, next);
-  if (totals.inDoubt > 0) return doubtFailure(totals.inDoubt, doubtful, stop, done, next);
+  if (totals.inDoubt > 0) return doubtFailure(totals.inDoubt, stop, text);
   if (stop instanceof Failure && !leavesRows.has(stop.kind)) return withNext(stop, next);
   const count = totals.failed + totals.invalid + totals.left;
   if (count === 0) return undefined;
@@ -259,10 +274,8 @@ function withNext(stoppedBy: Failure, next: readonly string[]): Failure {
 
 function doubtFailure(
   count: number,
-  names: readonly string[] | undefined,
   stop: Failure | Stopped | undefined,
-  done: string,
-  next: readonly string[],
+  { done, next, doubtful: names }: EndText,
 ): Failure {
   const what = names?.length ? namesText(names, count) : countOf(count, names === undefined ? 'row' : 'step');
   const reason = stop instanceof Stopped ? stop.message : `the run stopped: ${stop?.message}`;

@@ -1,13 +1,13 @@
 /** The plan of a run: its rows, how each is sent, and what is written. */
 import type { AttemptResult, NotDone, RequestAttempts } from '../api/attempts.ts';
 import type { Client } from '../api/client.ts';
-import type { Operation, SentEarlier } from '../api/operation.ts';
+import type { Operation } from '../api/operation.ts';
 import { Failure } from '../core/errors.ts';
 import { type Fields, type Item, type ItemRef, type ListRef, ownField, strongTag } from '../core/item.ts';
 import { objectFrom } from '../core/json.ts';
 import type { FailureGroup } from '../output/failure.ts';
 import type { Row, RowAction } from '../rows/types.ts';
-import type { ItemOperations } from '../services/service.ts';
+import type { CreateOptions, ItemOperations } from '../services/service.ts';
 import type { EarlierFile } from './earlier-values.ts';
 import type { RunLimits } from './flags.ts';
 import type { RowCounts, RunTotals } from './journal-format.ts';
@@ -95,19 +95,16 @@ export type SentResult = Item | { readonly id: string };
 export type SentRow = Pick<Row, 'number'> &
   Partial<Pick<Row, 'id' | 'fields'>> & { readonly etag?: string | undefined };
 
-/** Makes the request of a row; `given` takes the id of a created item, and `sent` is as in `ItemOperations.create`. */
+/** Makes the request of a row; `create` is for a create, whose id `seenIds` takes. */
 export function toOperation(
   items: ItemOperations,
   { id = '', fields = {}, etag }: SentRow,
-  action: RowAction,
-  { site, list }: ListRef,
-  key: string | undefined,
-  given: IdSet,
-  sent?: SentEarlier,
+  { action, list: { site, list } }: { readonly action: RowAction; readonly list: ListRef },
+  create?: CreateOptions,
 ): Operation<SentResult> {
   switch (action) {
     case 'create':
-      return items.create({ site, list }, fields, key, given, sent);
+      return items.create({ site, list }, fields, create);
     case 'get':
       return items.get({ site, list, id });
     case 'update':
@@ -131,16 +128,16 @@ export function createRowSender<R extends SentRow>(
     /** Rows that an earlier session may have sent are only looked up. */
     readonly looksUp?: boolean;
     /** The ids of the items that this run created. */
-    readonly given?: IdSet;
+    readonly seenIds?: IdSet;
   },
 ): Sender<R, SentResult> {
-  const { sendsKeys, keyOf = rowKeys(), ignoreMissing, items, looksUp, given = new IdSet() } = options;
+  const { sendsKeys, keyOf = rowKeys(), ignoreMissing, items, looksUp, seenIds = new IdSet() } = options;
   return {
     isRead: action === 'get',
     newKey: action === 'create' && sendsKeys ? keyOf : () => null,
     hashOf: ({ id, fields = {} }) => payloadHash(id, fields),
     begin: (row, key, sentMsAgo, sent) => {
-      const operation = toOperation(items, row, action, list, key ?? undefined, given, sent);
+      const operation = toOperation(items, row, { action, list }, { key: key ?? undefined, seenIds, sent });
       const attempts = client.startAttempts(sentMsAgo === undefined ? operation : { ...operation, sentMsAgo });
       const settle = looksUp && sentMsAgo !== undefined ? attempts.settle : undefined;
       if (settle !== undefined) return { attempt: settle };
@@ -226,7 +223,7 @@ class KeptWrite {
   #start(etag: string | undefined): RequestAttempts<SentResult> {
     const { action, list, client, items } = this.#options;
     const row = { ...this.#row, etag: strongTag(etag) };
-    const operation = toOperation(items, row, action, list, undefined, new IdSet());
+    const operation = toOperation(items, row, { action, list });
     return client.startAttempts({ ...operation, sentMsAgo: this.#sentMsAgo });
   }
 

@@ -133,7 +133,7 @@ function msSinceSent(
 }
 
 /** The hash of what is sent for a row. */
-export function hashOf({ id, fields }: Row): string {
+function hashOf({ id, fields }: Row): string {
   return payloadHash(id, fields);
 }
 

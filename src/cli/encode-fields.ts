@@ -1,6 +1,6 @@
 /** Fields and keys by the columns of a list, where the service has them (docs/graph.md, "Types and names"). Loaded late. */
 import { Failure } from '../core/errors.ts';
-import type { EncodeOptions, FieldEncoder } from '../core/field-encoder.ts';
+import type { EncodeOptions, FieldEncoder, TypedFields } from '../core/field-encoder.ts';
 import type { Fields, ListRef } from '../core/item.ts';
 import type { KeyColumn, KeyColumns } from '../services/service.ts';
 import { parseFlag, parseOneOf } from '../settings/setting.ts';
@@ -34,13 +34,6 @@ export async function openEncoder(
 ): Promise<FieldEncoder | undefined> {
   const { schema } = await service.load();
   return schema && (await schema(list, await service.client())).encoder(options);
-}
-
-/** Fields as they were typed. */
-export interface TypedFields {
-  readonly fields: Fields;
-  /** The names of those that are texts; others are JSON. */
-  readonly texts: ReadonlySet<string>;
 }
 
 /**

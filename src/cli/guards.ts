@@ -47,7 +47,8 @@ export function createWriteGuard(sources: Sources, mayPrompt: () => boolean, con
   const check = async (target: string) => {
     const profile = protectedProfile(sources);
     if (profile === undefined) return;
-    confirmed ??= confirmWrite(profile.name, target, findValue(globalFlags.confirm, sources), mayPrompt, confirm);
+    const typed = findValue(globalFlags.confirm, sources);
+    confirmed ??= confirmWrite({ profile: profile.name, target, typed }, mayPrompt, confirm);
     await confirmed;
   };
   const skipHint = () => {
@@ -79,9 +80,7 @@ export function guardWrites(client: Client, guard: WriteGuard): Client {
 
 /** @throws {Failure} usage, if the write is not confirmed */
 async function confirmWrite(
-  profile: string,
-  target: string,
-  typed: string | undefined,
+  { profile, target, typed }: { readonly profile: string; readonly target: string; readonly typed: string | undefined },
   mayPrompt: () => boolean,
   confirm: WriteGuard['confirm'],
 ): Promise<void> {

@@ -34,15 +34,19 @@ export interface CommandOutput {
    * Prints the results of `work`. Call it before anything is sent, since it rejects an invalid query or format.
    *
    * @param done the past tense of a write, `created`: a failure to print says that it was done
-   * @param clear removes a progress display before anything is printed
    */
   printing<T>(
     view: View<T>,
     isSeveral: boolean,
     work: (print: Print<T>) => Promise<void>,
     done?: string,
-    clear?: () => void,
   ): Promise<void>;
+  /**
+   * Opens a printer of results. Call it before anything is sent, since it rejects an invalid query or format.
+   *
+   * @param clear removes a progress display before anything is printed
+   */
+  open<T>(view: View<T>, isSeveral: boolean, clear?: () => void): Promise<Printer<T>>;
 }
 
 export function commandOutput(
@@ -72,7 +76,7 @@ export function commandOutput(
   };
   const toFormat = (isSeveral: boolean) =>
     output ?? (isClaimed ? 'none' : defaultFormat(host, command, isSeveral && !hasQuery));
-  const open = async <T>(view: View<T>, isSeveral: boolean, to: Pick<Output, 'write' | 'isClosed'>) =>
+  const openTo = async <T>(view: View<T>, isSeveral: boolean, to: Pick<Output, 'write' | 'isClosed'>) =>
     openPrinter(
       view,
       {
@@ -81,6 +85,25 @@ export function commandOutput(
       },
       to,
     );
+  const open = async <T>(view: View<T>, isSeveral: boolean, clear?: () => void): Promise<Printer<T>> => {
+    const lines = clear && host.stdout.isTTY ? wholeLines(host.stdout, clear) : undefined;
+    const watch = watchResults(view, lines ?? host.stdout, hasQuery ? undefined : columns);
+    const printer = await openTo(view, isSeveral, watch.output);
+    return {
+      print: watch.before(printer.print),
+      end: async () => {
+        try {
+          await printer.end();
+          const format = toFormat(isSeveral);
+          const isEmpty = hasQuery && format !== 'none' && !watch.hasPrinted();
+          if (isEmpty) await messages.say(emptyQueryText(query, format !== 'jsonl' && isSeveral));
+          for (const text of watch.missing()) await messages.notice(text);
+        } finally {
+          await lines?.flush();
+        }
+      },
+    };
+  };
   return {
     hasQuery,
     format: toFormat,
@@ -94,22 +117,10 @@ export function commandOutput(
       if (query !== undefined) (await import('../output/query.ts')).compileQuery(query);
     },
     check: async (view, isSeveral) => {
-      await open(view, isSeveral, { isClosed: false, write: async () => {} });
+      await openTo(view, isSeveral, { isClosed: false, write: async () => {} });
     },
-    printing: async (view, isSeveral, work, done, clear) => {
-      const lines = clear && host.stdout.isTTY ? wholeLines(host.stdout, clear) : undefined;
-      try {
-        const format = toFormat(isSeveral);
-        const watch = watchResults(view, lines ?? host.stdout, hasQuery ? undefined : columns);
-        const printer = await open(view, isSeveral, watch.output);
-        await printResults(printer, view, (print) => work(watch.before(print)), done);
-        const isEmpty = hasQuery && format !== 'none' && !watch.hasPrinted();
-        if (isEmpty) await messages.say(emptyQueryText(query, format !== 'jsonl' && isSeveral));
-        for (const text of watch.missing()) await messages.notice(text);
-      } finally {
-        await lines?.flush();
-      }
-    },
+    printing: async (view, isSeveral, work, done) => printResults(await open(view, isSeveral), view, work, done),
+    open,
   };
 }
 

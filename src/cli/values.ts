@@ -3,12 +3,12 @@ import { isUtf8 } from 'node:buffer';
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { Failure } from '../core/errors.ts';
+import type { TypedFields } from '../core/field-encoder.ts';
 import { absolutePath, firstBadByte, readAtMost, tooLarge, unreadable } from '../core/files.ts';
 import type { Host, Input } from '../core/host.ts';
 import type { Fields, ListRef } from '../core/item.ts';
 import { isObject, type JsonObject, type JsonValue, objectFrom, parseJson } from '../core/json.ts';
 import { shellWord } from '../core/text.ts';
-import type { TypedFields } from './encode-fields.ts';
 import { choiceOption } from './flags.ts';
 import type { Session } from './session.ts';
 

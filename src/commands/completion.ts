@@ -322,7 +322,7 @@ async function helpTopics(typed: readonly string[], newProgram: NewProgram): Pro
   const { command, positionals } = await parseWords(typed, newProgram(['--help']));
   if (positionals.length > 0 || command.commands.length === 0) return [];
   if (typed.length > 0) return subcommands(command);
-  const { topics } = await import('./help/pages.ts');
+  const { topics } = await import('./help/topics.ts');
   const pages = topics.map(({ name, summary }) => ({ value: name, description: summary }));
   const names = new Set(pages.map(({ value }) => value));
   return [...pages, ...subcommands(command).filter(({ value }) => !names.has(value))];

@@ -402,7 +402,7 @@ function managedItems(state: State, current: ReadonlyMap<string, CurrentItem>): 
   return [...state.items].flatMap(([key, known]) => {
     const { id } = known;
     const now = current.get(key);
-    if (id === undefined || now?.kind !== 'there' || !hasKey(now.fields, known, key, state.key)) return [];
+    if (id === undefined || now?.kind !== 'there' || !hasKey(now.fields, known, { key, name: state.key })) return [];
     const names = Object.keys(known.fields);
     const fields = objectFrom(names.map((name) => [name, ownField(now.fields, name) ?? null]));
     return [{ id, fields, members: { id, fields } }];

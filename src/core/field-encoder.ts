@@ -43,3 +43,10 @@ export interface FieldEncoder {
   /** @throws {Failure} as `Client.send` */
   complete(): Promise<void>;
 }
+
+/** Fields as they were typed. */
+export interface TypedFields {
+  readonly fields: Fields;
+  /** The names of those that are texts; others are JSON. */
+  readonly texts: ReadonlySet<string>;
+}

@@ -90,7 +90,8 @@ export function changeLines(action: Step['action'], changes: readonly FieldChang
   return changes.flatMap((change, at) => {
     const name = names[at] ?? '';
     const label = `${' '.repeat(indent)}${name}: ${' '.repeat(widest - widthAtMost(name))}`;
-    if (action === 'update') return updateLines(change, label, indent + widest, valueWidth, style);
+    if (action === 'update')
+      return updateLines(change, { label, arrowAt: indent + widest, widthMax: valueWidth }, style);
     const value = action === 'create' ? change.after : change.before;
     return [`${label}${value === undefined ? style.dim('none') : truncateMiddle(valueText(value), valueWidth)}`];
   });
@@ -132,8 +133,12 @@ function conflictLines({ key, id, action, found }: Conflict, screen: Screen): st
   return headLines({ sign: '!', key, id, reason, paint: screen.style.yellow, isSentence }, screen);
 }
 
-/** @param arrowAt the column below the label's colon */
-function updateLines(change: FieldChange, label: string, arrowAt: number, widthMax: number, style: Style): string[] {
+/** @param place.arrowAt the column below the label's colon */
+function updateLines(
+  change: FieldChange,
+  { label, arrowAt, widthMax }: { readonly label: string; readonly arrowAt: number; readonly widthMax: number },
+  style: Style,
+): string[] {
   const [before, after] = formatBoth(change);
   const old = change.before === undefined ? style.dim : style.red;
   const fresh = change.after === undefined || change.after === null ? style.dim : style.green;

@@ -1,7 +1,7 @@
 /** What a kind of service can do. */
 import type { Client } from '../api/client.ts';
 import type { ErrorWording } from '../api/failures.ts';
-import type { Finding, GivenIds, Operation, SentEarlier } from '../api/operation.ts';
+import type { Finding, Operation, SeenIds, SentEarlier } from '../api/operation.ts';
 import type { ApiRequest, ResponseHead } from '../api/transport.ts';
 import type { EncodeOptions, FieldEncoder } from '../core/field-encoder.ts';
 import type { Clock } from '../core/host.ts';
@@ -10,21 +10,20 @@ import type { JsonValue } from '../core/json.ts';
 
 /** The operations on items as one kind of service has them: their requests, and the meaning of the responses. */
 export interface ItemOperations {
-  /**
-   * @param given the ids that other creates of the run returned: a response with one of them belongs to another request
-   * @param sent when an earlier process sent the same request
-   */
-  create(
-    list: ListRef,
-    fields: Fields,
-    idempotencyKey: string | undefined,
-    given?: GivenIds,
-    sent?: SentEarlier,
-  ): Operation<Item>;
+  create(list: ListRef, fields: Fields, options?: CreateOptions): Operation<Item>;
   get(ref: ItemRef): Operation<Item>;
   /** Requires the entity tag `ifMatch`, if given. */
   update(ref: ItemRef, fields: Fields, ifMatch?: string): Operation<Item>;
   delete(ref: ItemRef, ifMatch?: string): Operation<void>;
+}
+
+/** How an item is created. */
+export interface CreateOptions {
+  readonly key?: string | undefined;
+  /** The ids that other creates of the run returned: a response with one of them belongs to another request. */
+  readonly seenIds?: SeenIds | undefined;
+  /** When an earlier process sent the same request. */
+  readonly sent?: SentEarlier | undefined;
 }
 
 /** A list as it was given: by ids or names, or by its URL in the browser, which has the site. */
@@ -157,7 +156,7 @@ export interface KeyColumns {
    */
   operations(key: KeyColumn, options?: KeyOptions): ItemOperations;
   /** A read that finds the item with a key. */
-  lookUp(list: ListRef, sought: SoughtKey, given?: GivenIds): Operation<Finding<Item>>;
+  lookUp(list: ListRef, sought: SoughtKey, seenIds?: SeenIds): Operation<Finding<Item>>;
   /** Reads who created an item; undefined if it is not there. */
   readAuthor(ref: ItemRef, client: Client): Promise<string | undefined>;
   /**

@@ -66,7 +66,10 @@ export async function findToken(
   const { LISTCTL_TOKEN: token, LISTCTL_TOKEN_FILE: file, LISTCTL_TOKEN_COMMAND: command } = sources.env;
   if (token) return { ...checkToken(token, 'LISTCTL_TOKEN'), remedy: 'set LISTCTL_TOKEN to a valid token' };
   if (file) return fileToken(file);
-  if (command) return commandToken(command, 'LISTCTL_TOKEN_COMMAND', 'LISTCTL_TOKEN_COMMAND', runCommand);
+  if (command) {
+    const name = 'LISTCTL_TOKEN_COMMAND';
+    return commandToken({ command, name, source: name }, runCommand);
+  }
   return profile && !profile.isNamed ? profileToken(profile, address, sources, runCommand) : undefined;
 }
 
@@ -107,20 +110,19 @@ async function profileToken(
   if (files !== undefined && sources.user.areProfilesOpen) {
     throw writableByOthers(files.config, `the token-command of profile ${name} is not run`);
   }
-  const source = `profile ${name} (token-command)`;
-  return commandToken(command, `the token-command of profile ${name}`, source, runCommand);
+  const named = { name: `the token-command of profile ${name}`, source: `profile ${name} (token-command)` };
+  return commandToken({ command, ...named }, runCommand);
 }
 
 async function commandToken(
-  command: string,
-  name: string,
-  source: string,
+  of: { readonly command: string; readonly name: string; readonly source: string },
   run: RunTokenCommand,
   signal?: AbortSignal,
 ): Promise<Token> {
+  const { command, name, source } = of;
   const token = checkToken(await run(command, name, signal), source);
   const remedy = `check the output of ${name}`;
-  return { ...token, remedy, renew: (until) => commandToken(command, name, source, run, until) };
+  return { ...token, remedy, renew: (until) => commandToken(of, run, until) };
 }
 
 function fileToken(file: string): Token {

@@ -15,7 +15,8 @@ import { parseWords } from '../../cli/words.ts';
 import { Failure } from '../../core/errors.ts';
 import { nearestName } from '../../core/text.ts';
 import { findValue } from '../../settings/setting.ts';
-import { allExitCodes, ownOptions, topics, usageLine, variablesOf } from './pages.ts';
+import { allExitCodes, ownOptions, usageLine } from './pages.ts';
+import { topics, variablesOf } from './topics.ts';
 
 /** The program, as `listctl help --json` prints it. */
 export interface ProgramNode extends CommandNode {

@@ -37,11 +37,12 @@ export const createCommand: CommandSpec = {
           const { createKeyed } = await import('./keyed-create.ts');
           return createKeyed({ list, fields, keyField, idempotencyKey }, flags.dryRun === true, session);
         }
-        if (flags.dryRun) return showDryRun([list], (items) => items.create(list, fields, idempotencyKey), session);
+        if (flags.dryRun)
+          return showDryRun([list], (items) => items.create(list, fields, { key: idempotencyKey }), session);
         const create = async (print: Print<Item>) => {
           const client = await session.service.client();
           const items = await session.service.items();
-          await print(await client.send(items.create(list, fields, idempotencyKey)));
+          await print(await client.send(items.create(list, fields, { key: idempotencyKey })));
         };
         return session.output.printing(itemView, false, create, 'created');
       }),

@@ -25,7 +25,10 @@ export async function createKeyed(create: KeyedCreate, isDryRun: boolean, sessio
   const typed = typedKey(create, keyColumns);
   const keyField = await openKeyField(create.keyField, list, session);
   if (isDryRun) {
-    return showRequests([keyColumns.operations(keyField).create(list, fields, typed ?? '<key>').request], session);
+    return showRequests(
+      [keyColumns.operations(keyField).create(list, fields, { key: typed ?? '<key>' }).request],
+      session,
+    );
   }
   const key = typed ?? toIdempotencyKey(undefined, true) ?? '';
   await session.output.printing(
@@ -38,7 +41,7 @@ export async function createKeyed(create: KeyedCreate, isDryRun: boolean, sessio
       const schema = typed === undefined ? undefined : await readSchema?.(list, client);
       const mayExist = create.idempotencyKey !== undefined;
       const proof = typed === undefined ? undefined : { clock: session.host.clock, author: undefined };
-      const operation = keyColumns.operations(keyField, { mayExist, schema, proof }).create(list, fields, key);
+      const operation = keyColumns.operations(keyField, { mayExist, schema, proof }).create(list, fields, { key });
       await print(await send(operation, mayExist && keyField.promise === 'indexed', key, client));
     },
     'created',

@@ -40,7 +40,7 @@ export async function listChanges(select: readonly string[] | undefined, session
   try {
     await output.printing(view, true, async (print) => {
       mark = await openMark((await session.service.resolve(session.settings.list())).ids, session);
-      path = await printChanges(mark.list, mark.last, select, print, session);
+      path = await printChanges(mark, select, print, session);
     });
     if (!host.stdout.isClosed) mark?.write(path);
   } finally {
@@ -50,8 +50,7 @@ export async function listChanges(select: readonly string[] | undefined, session
 
 /** Returns the path that lists what changes from now on. */
 async function printChanges(
-  list: ListRef,
-  last: Mark | undefined,
+  { list, last }: { readonly list: ListRef; readonly last: Mark | undefined },
   select: readonly string[] | undefined,
   print: Print<Item>,
   { host, messages, service }: Session,

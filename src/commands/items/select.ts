@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Client } from '../../api/client.ts';
 import type { BulkFlags } from '../../bulk/flags.ts';
-import type { ImportCommand } from '../../bulk/import.ts';
+import type { ImportCommand } from '../../bulk/import-plan.ts';
 import type { Context } from '../../cli/command.ts';
 import type { Print } from '../../cli/output.ts';
 import type { Session } from '../../cli/session.ts';

@@ -251,15 +251,15 @@ async function lookUpKeys(path: string, replay: Replay, column: string, session:
     });
   }
   const soughtOf = await soughtRows(path, replay, { list, keyField, keyColumns }, session);
-  const given = new IdSet();
-  for await (const { id } of doneItems(path)) given.add(id);
+  const seenIds = new IdSet();
+  for await (const { id } of doneItems(path)) seenIds.add(id);
   const rows = [...replay.doubts()];
   const resolutions: Resolution[] = [];
   const open: string[] = [];
   for (let at = 0; at < rows.length; at += atOnce) {
     const some = rows.slice(at, at + atOnce);
     const findings = await Promise.all(
-      some.map((row) => find(soughtOf(row), (sought) => client.send(keyColumns.lookUp(list, sought, given)))),
+      some.map((row) => find(soughtOf(row), (sought) => client.send(keyColumns.lookUp(list, sought, seenIds)))),
     );
     for (const [index, finding] of findings.entries()) {
       const row = some[index] ?? 0;

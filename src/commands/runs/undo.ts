@@ -4,7 +4,7 @@ import { type KeptValues, readEarlier } from '../../bulk/earlier-values.ts';
 import { addPaceOptions, type BulkFlags, parsePaceFlags, type RunLimits, withHalfRate } from '../../bulk/flags.ts';
 import { doneRow, journalRecords, type Replay } from '../../bulk/journal-read.ts';
 import { IdSet, payloadHash } from '../../bulk/keys.ts';
-import { openRejectsFile, openRejectsOutput, openSummary, type Summary } from '../../bulk/outputs.ts';
+import { openOutputs, openRejectsFile, type RunOutputs } from '../../bulk/outputs.ts';
 import {
   checkJournalPath,
   identityOf,
@@ -32,7 +32,6 @@ import type { Host } from '../../core/host.ts';
 import type { Fields, ListRef } from '../../core/item.ts';
 import { printJson } from '../../core/json.ts';
 import { countOf, listNames, shellWord } from '../../core/text.ts';
-import type { OutputFile } from '../../core/write-file.ts';
 import type { ResolvedList } from '../../services/service.ts';
 import { checkTarget, doneItems, findRunPath, runWords, withLockedRun, wordForHint } from './named-run.ts';
 import { refuseCompacted } from './show.ts';
@@ -97,8 +96,7 @@ interface Undo {
   readonly flags: UndoFlags;
   readonly pace: RunLimits;
   readonly maxDelete: number | undefined;
-  readonly summary: Summary;
-  readonly rejects: OutputFile | undefined;
+  readonly outputs: RunOutputs;
 }
 
 async function undoRun(session: Session, word: string, flags: UndoFlags): Promise<void> {
@@ -113,32 +111,40 @@ async function undoRun(session: Session, word: string, flags: UndoFlags): Promis
     '--journal': journal === undefined ? undefined : journalFiles(journal),
   };
   refuseSameFile({ records, outputs: { '--rejects': pace.rejects, '--summary-json': pace.summaryJson } }, host);
-  const rejects = await openRejectsOutput(pace.rejects, false, session);
   // The run must not be resumed meanwhile.
-  const undone = withLockedRun(path, { waitMs: lockWaitMs, breakLock }, host, async (of) => {
+  await withLockedRun(path, { waitMs: lockWaitMs, breakLock }, host, async (of) => {
     refuseOtherRuns(of);
-    const list = await checkTarget(of.header, session);
-    const kept = of.header.keepsBefore ? await readEarlier(path) : undefined;
-    const form = await readCreateForm(of, list.ids, session);
-    const items = await countItems({ path, of, kept, form }, flags.force === true);
-    const { origin, site, list: name, run } = of.header;
-    const summarized = { action: 'undo', service: origin, list: list.ids, shard: null };
-    const summary = await openSummary(pace.summaryJson, summarized, session);
-    const undo = { word, path, of, list, items, kept, form, flags, pace, maxDelete, summary, rejects };
-    const identity = identityOf('undo', origin, site, name, run);
-    const record = await openRecord({ identity, journal, typedJournal: flags.journal ?? journal }, pace, session);
+    const { origin, site, list, run } = of.header;
+    const identity = identityOf('undo', origin, site, list, run);
+    const undoes = { action: 'undo', service: origin, list: { site, list }, shard: null };
+    const outputs = await openOutputs(pace, undoes, session);
     try {
-      if (record.before !== undefined && record.before.header.identity !== identity) {
-        throw new Failure('usage', `${journal} is the journal of another run`, {
-          hint: 'pass another file with --journal; nothing was sent',
-        });
+      const undo = await readUndo({ word, path, of, flags, pace, maxDelete, outputs }, session);
+      const record = await openRecord({ identity, journal, typedJournal: flags.journal ?? journal }, pace, session);
+      try {
+        if (record.before !== undefined && record.before.header.identity !== identity) {
+          throw new Failure('usage', `${journal} is the journal of another run`, {
+            hint: 'pass another file with --journal; nothing was sent',
+          });
+        }
+        await undoItems(undo, record, session);
+      } finally {
+        record.release();
       }
-      await undoItems(undo, record, session);
     } finally {
-      record.release();
+      await outputs.close();
     }
   });
-  await undone.finally(() => rejects?.close());
+}
+
+/** Reads what is to be undone: the list, and the items with the values that were kept of them. */
+async function readUndo(asked: Omit<Undo, 'list' | 'items' | 'kept' | 'form'>, session: Session): Promise<Undo> {
+  const { of, path, flags } = asked;
+  const list = await checkTarget(of.header, session);
+  const kept = of.header.keepsBefore ? await readEarlier(path) : undefined;
+  const form = await readCreateForm(of, list.ids, session);
+  const items = await countItems({ path, of, kept, form }, flags.force === true);
+  return { ...asked, list, kept, form, items };
 }
 
 /** The journal of an undo: beside that of the run if it was given as a path; undefined for the directory of runs. */
@@ -323,7 +329,7 @@ async function planOf(
   record: RunRecord,
   session: Session,
 ): Promise<RunPlan<UndoRow>> {
-  const { word, path, of, items, flags, pace, summary } = undo;
+  const { word, path, of, items, flags, pace, outputs } = undo;
   const list = undo.list.ids;
   const { run, action } = of.header;
   const { idempotency, sendsKeys } = session.settings;
@@ -332,9 +338,10 @@ async function planOf(
   // As for `items create`: the age of keys decides about rows in doubt.
   const isByAge = isCreate && idempotency === 'honored' && (before?.counts.inDoubt ?? 0) > 0;
   const present = isByAge ? await readClocks(list, session) : undefined;
-  const given = (before && record.given) ?? new IdSet();
+  const seenIds = (before && record.seenIds) ?? new IdSet();
   return {
-    ...({ action: 'undo', done: 'undone', prints: 'results', summary } as const),
+    ...({ action: 'undo', done: 'undone', prints: 'results' } as const),
+    summary: outputs.summary,
     openRecord: () => begin(undo, before, record),
     counts: before === undefined ? newCounts(items.count) : { ...before.counts },
     nextSeq: before?.nextSeq ?? 1,
@@ -343,7 +350,7 @@ async function planOf(
       isCreate
         ? {
             ...createRowSender('create', list, client, {
-              ...{ items, sendsKeys, given },
+              ...{ items, sendsKeys, seenIds },
               keyOf: undefined,
               ignoreMissing: false,
             }),
@@ -351,7 +358,7 @@ async function planOf(
           }
         : createUndoSender({ run, list, client, items, isForced: flags.force === true }),
     pace: items.needsReads ? withHalfRate(pace) : pace,
-    rejects: openRejectsFile(undo.rejects, { row: rejectedRow }),
+    rejects: openRejectsFile(outputs.rejects, { row: rejectedRow }),
     nextSteps: nextSteps({
       resumeOf: () => resume,
       keepsDoubt: isCreate && idempotency !== 'honored',
@@ -371,7 +378,7 @@ async function* tasksOf(
 ): AsyncGenerator<readonly Task<UndoRow>[]> {
   let block: Task<UndoRow>[] = [];
   for await (const { row, problem } of undoRows(undo)) {
-    const task = taskOf(row, problem, undo, before, present);
+    const task = taskOf({ row, problem }, undo, before, present);
     if (task === undefined) continue;
     block.push(task);
     if (block.length < 256) continue;
@@ -382,8 +389,7 @@ async function* tasksOf(
 }
 
 function taskOf(
-  row: UndoRow,
-  problem: Failure | undefined,
+  { row, problem }: { readonly row: UndoRow; readonly problem?: Failure | undefined },
   { of }: Undo,
   before: Replay | undefined,
   present: TaskOptions['present'],

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { type ErrorWording, listName, purposeOf } from '../../api/failures.ts';
-import type { GivenIds, Operation } from '../../api/operation.ts';
+import type { Operation } from '../../api/operation.ts';
 import { checkNew, updateCheck } from '../../api/proof.ts';
 import {
   bareItem,
@@ -20,7 +20,7 @@ import type { ApiRequest, Method, ServiceResponse } from '../../api/transport.ts
 import { attempt } from '../../core/files.ts';
 import { type Fields, headerValue, type Item, type ItemRef, type ListRef, pathSegment } from '../../core/item.ts';
 import { isObject, type JsonObject, type JsonValue, objectFrom, printJson } from '../../core/json.ts';
-import type { ItemOperations } from '../service.ts';
+import type { CreateOptions, ItemOperations } from '../service.ts';
 
 export const graphOperations: ItemOperations = {
   create: createOperation,
@@ -29,13 +29,13 @@ export const graphOperations: ItemOperations = {
   delete: deleteOperation,
 };
 
-function createOperation(list: ListRef, fields: Fields, key: string | undefined, given?: GivenIds): Operation<Item> {
+function createOperation(list: ListRef, fields: Fields, { key, seenIds }: CreateOptions = {}): Operation<Item> {
   if (key !== undefined) throw new Error('Microsoft Graph would ignore the key, and store the item twice');
   const place = listName(list);
   return {
     request: toRequest('POST', `${listPath(list)}/items`, { body: { fields } }),
     purpose: () => ({ task: `create an item in ${place}`, target: place }),
-    read: (response) => checkNew(withTag(parseItem(response)), given, 'another item of this run has'),
+    read: (response) => checkNew(withTag(parseItem(response)), seenIds, 'another item of this run has'),
     errors: graphErrors,
   };
 }

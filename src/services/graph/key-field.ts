@@ -5,13 +5,13 @@
 
 import type { Client } from '../../api/client.ts';
 import { listName } from '../../api/failures.ts';
-import type { Finding, GivenIds, Operation, SentEarlier, WriteCheck } from '../../api/operation.ts';
+import type { Finding, Operation, SeenIds, WriteCheck } from '../../api/operation.ts';
 import type { ResponseHead, ServiceResponse } from '../../api/transport.ts';
 import { Failure } from '../../core/errors.ts';
 import { type Fields, type Item, type ListRef, ownField } from '../../core/item.ts';
 import { type JsonValue, objectFrom } from '../../core/json.ts';
 import { shellWord } from '../../core/text.ts';
-import type { Column, ItemOperations, KeyColumn, KeyOptions, SoughtKey } from '../service.ts';
+import type { Column, CreateOptions, ItemOperations, KeyColumn, KeyOptions, SoughtKey } from '../service.ts';
 import { columnHint, readColumns, textLiteral } from './columns.ts';
 import { graphErrors, graphOperations, toRequest } from './items.ts';
 import { authorOf, ownershipOf, sentSince } from './ownership.ts';
@@ -74,21 +74,22 @@ export function keyProblem(key: JsonValue): string | undefined {
  */
 export function keyedOperations(keyField: KeyColumn, options: KeyOptions = {}): ItemOperations {
   const run = { author: options.proof?.author };
-  return { ...graphOperations, create: (...args) => createOperation({ ...keyField, ...options }, run, ...args) };
+  return {
+    ...graphOperations,
+    create: (list, fields, create) => createOperation({ ...keyField, ...options, ...create, run }, list, fields),
+  };
 }
 
+type KeyedCreate = KeyColumn & KeyOptions & CreateOptions & { readonly run: { author: string | undefined } };
+
 function createOperation(
-  { column, promise, mayExist, schema, proof }: KeyColumn & KeyOptions,
-  run: { author: string | undefined },
+  { column, promise, mayExist, schema, proof, key: newKey, seenIds, sent, run }: KeyedCreate,
   list: ListRef,
   fields: Fields,
-  newKey: string | undefined,
-  given?: GivenIds,
-  sent?: SentEarlier,
 ): Operation<Item> {
   const key = newKey ?? ownField(fields, column);
-  if (typeof key !== 'string') return graphOperations.create(list, fields, undefined, given);
-  const plain = graphOperations.create(list, withKey(fields, column, key), undefined, given);
+  if (typeof key !== 'string') return graphOperations.create(list, fields, { seenIds });
+  const plain = graphOperations.create(list, withKey(fields, column, key), { seenIds });
   const read: Operation<Item>['read'] = (response) => {
     const item = plain.read(response);
     run.author ??= authorOf(item);
@@ -102,7 +103,7 @@ function createOperation(
   const since = proof && sentSince(proof.clock, sent);
   const evidence = since && ((head: Pick<ResponseHead, 'headers'>) => ({ sinceMs: since(head), author: run.author }));
   const sought = { column, key, hasValues, evidence, isUnique: promise === 'unique', isAdopted: mayExist };
-  const lookUp = () => findByKey(list, sought, given);
+  const lookUp = () => findByKey(list, sought, seenIds);
   if (promise === 'indexed') return { ...operation, lookUp };
   return { ...operation, lookUp, isRepeatable: true, mayExist, check: () => faultCheck(lookUp()) };
 }
@@ -132,7 +133,7 @@ function faultCheck({ request, read }: Operation<Finding<Item>>): WriteCheck<Ite
 const foundMax = 5;
 
 /** A read that finds the item with a key. */
-export function findByKey(list: ListRef, sought: SoughtKey, given?: GivenIds): Operation<Finding<Item>> {
+export function findByKey(list: ListRef, sought: SoughtKey, seenIds?: SeenIds): Operation<Finding<Item>> {
   const { column, key } = sought;
   const filter = `fields/${column} eq ${textLiteral(key)}`;
   return {
@@ -143,7 +144,7 @@ export function findByKey(list: ListRef, sought: SoughtKey, given?: GivenIds): O
       const isWhole = body['@odata.nextLink'] === undefined;
       const finding = findingOf(elements.map(toListedItem), isWhole, sought, response);
       // Another row of the run created it.
-      if (finding.reason === undefined && given?.add(finding.value.id) === false)
+      if (finding.reason === undefined && seenIds?.add(finding.value.id) === false)
         return {
           isMissing: false,
           reason: `item ${finding.value.id}, which another row created, has ${column} "${key}"`,

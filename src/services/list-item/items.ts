@@ -1,7 +1,7 @@
 /** The operations on items of the list item service (docs/decisions.md): their requests, and how to read the responses. */
 
 import { listName, purposeOf } from '../../api/failures.ts';
-import type { GivenIds, Operation, WriteCheck } from '../../api/operation.ts';
+import type { Operation, SeenIds, WriteCheck } from '../../api/operation.ts';
 import { checkNew, readBack, updateCheck } from '../../api/proof.ts';
 import { bareItem, checkDeleted, parseItem, parseUpdatedItem } from '../../api/response.ts';
 import { type ApiRequest, isSuccess, type ServiceResponse } from '../../api/transport.ts';
@@ -18,7 +18,7 @@ import {
   pathSegment,
 } from '../../core/item.ts';
 import { printJson } from '../../core/json.ts';
-import type { ItemOperations } from '../service.ts';
+import type { CreateOptions, ItemOperations } from '../service.ts';
 
 /** The service of docs/decisions.md. */
 export const listItemOperations: ItemOperations = {
@@ -34,15 +34,14 @@ const jsonBody = { ...acceptJson, 'content-type': 'application/json' } as const;
 function createOperation(
   list: ListRef,
   fields: Fields,
-  idempotencyKey: string | undefined,
-  given?: GivenIds,
+  { key: idempotencyKey, seenIds }: CreateOptions = {},
 ): Operation<Item> {
   const headers = idempotencyKey === undefined ? jsonBody : withKey(idempotencyKey);
   return {
     request: { method: 'POST', path: listPath(list), headers, body: printFields(fields) },
     purpose: () => ({ task: `create an item in ${listName(list)}`, target: listName(list), idempotencyKey }),
-    read: (response) => checkNew(parseItem(response), given, 'belongs to another item'),
-    check: () => createCheck(list, fields, given),
+    read: (response) => checkNew(parseItem(response), seenIds, 'belongs to another item'),
+    check: () => createCheck(list, fields, seenIds),
   };
 }
 
@@ -113,7 +112,7 @@ function itemPath(ref: ItemRef): string {
 }
 
 /** For a create whose 2xx has an unusable body: reads the item of its `Location` (responses-5). */
-function createCheck(list: ListRef, fields: Fields, given?: GivenIds): WriteCheck<Item> {
+function createCheck(list: ListRef, fields: Fields, seenIds?: SeenIds): WriteCheck<Item> {
   return {
     findRead: (head, address) => {
       const id = isSuccess(head) ? parseLocation(head.headers['location'], address, list) : undefined;
@@ -121,7 +120,7 @@ function createCheck(list: ListRef, fields: Fields, given?: GivenIds): WriteChec
       const { request, read } = readBack(getOperation({ ...list, id }), fields);
       const readNew = (response: ServiceResponse) => {
         const item = read(response);
-        return item === undefined || given === undefined || given.add(item.id) ? item : undefined;
+        return item === undefined || seenIds === undefined || seenIds.add(item.id) ? item : undefined;
       };
       return { request, read: readNew };
     },

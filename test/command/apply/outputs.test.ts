@@ -28,6 +28,19 @@ test.runIf(isPosix)('a state has one lock and one journal, whatever leads to it'
   expect(existsSync(join(world.path, 'real', 'x.json'))).toBe(true);
 });
 
+test('a manifest that cannot be read is in the summary and the reports of the command', async ({ world }) => {
+  await world.begin(a);
+  world.file('manifest.yaml', 'items: [');
+
+  const { exitCode } = await world.apply('--yes', '--summary-json', 's.json', '--report', 'junit=j.xml');
+
+  expect([exitCode, JSON.parse(world.text('s.json'))]).toMatchObject([
+    2,
+    { action: 'apply', exit: 2, error: { kind: 'usage' } },
+  ]);
+  expect(world.text('j.xml')).toContain('failures="1"');
+});
+
 test("--state '' is 2, and nothing is sent", async ({ service, world }) => {
   world.manifest(a);
 

@@ -41,7 +41,7 @@ export async function answerWords(
   });
   const ask: Readonly<Record<Verb, () => Promise<Item | undefined>>> = {
     get: () => client.send(listItemOperations.get(ref)),
-    create: () => client.send(listItemOperations.create(list, { Title: 'a' }, 'key')),
+    create: () => client.send(listItemOperations.create(list, { Title: 'a' }, { key: 'key' })),
     update: () => client.send(listItemOperations.update(ref, { Title: 'a' }, '"1"')),
     delete: async () => {
       await client.send(listItemOperations.delete(ref));

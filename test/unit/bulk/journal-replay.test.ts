@@ -223,7 +223,7 @@ test.each([
   const disk = await diskWith([[rows]], { header: sampleHeader(20, { action }) });
   const given = new IdSet();
 
-  await readJournal(path, { boot, io: disk.io, given });
+  await readJournal(path, { boot, io: disk.io, seenIds: given });
 
   expect(['item-1', 'item-2', 'undefined', '4'].map((id) => given.add(id))).toEqual(isNew);
 });

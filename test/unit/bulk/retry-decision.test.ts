@@ -1,6 +1,6 @@
 /** What becomes of a row, and of the run, after an attempt that was no success: every row of C2 and C3. */
 import { describe, expect, test } from 'vitest';
-import { decideRetry, type RunContext } from '../../../src/bulk/task.ts';
+import { decideRetry, type RunContext } from '../../../src/bulk/retry.ts';
 import { Failure, Stopped } from '../../../src/core/errors.ts';
 import { notDone } from './runner-world.ts';
 

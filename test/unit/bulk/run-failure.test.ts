@@ -40,7 +40,7 @@ describe('the exit code', () => {
     ['limit', { failed: 3, inDoubt: 1 }, 'in-doubt'],
     ['limit', { failed: 1 }, 'incomplete'],
   ])('stopped by %s, with %o: %s', (by, totals, expected) => {
-    const failure = findRunFailure({ ...none, ...totals }, stops[by], 'created', []);
+    const failure = findRunFailure({ ...none, ...totals }, stops[by], { done: 'created', next: [] });
 
     if (expected === 'done') expect(failure).toBeUndefined();
     else if (expected === 'signal') expect(failure).toBe(stops.signal);
@@ -52,12 +52,12 @@ describe('the exit code', () => {
 test('a bug is reported unchanged', () => {
   const bug = new TypeError('a bug');
 
-  expect(findRunFailure({ ...none, inDoubt: 3 }, bug, 'created', [])).toBe(bug);
+  expect(findRunFailure({ ...none, inDoubt: 3 }, bug, { done: 'created', next: [] })).toBe(bug);
 });
 
 test('the message has the count, and why it stopped', () => {
-  const failed = findRunFailure({ ...none, failed: 2, left: 3 }, stops.limit, 'created', []);
-  const doubt = findRunFailure({ ...none, inDoubt: 1 }, stops.credentials, 'created', []);
+  const failed = findRunFailure({ ...none, failed: 2, left: 3 }, stops.limit, { done: 'created', next: [] });
+  const doubt = findRunFailure({ ...none, inDoubt: 1 }, stops.credentials, { done: 'created', next: [] });
 
   expect(failed).toMatchObject({ message: '5 rows were not created; stopped after 3 failed rows' });
   expect(doubt).toMatchObject({ message: expect.stringMatching(/^1 row in doubt: .*; the run stopped: expired$/) });
@@ -66,7 +66,7 @@ test('the message has the count, and why it stopped', () => {
 test('says what stopped it and what to fix, with how to resume below', () => {
   const by = new Failure('credentials', 'expired', { hint: 'log in' });
 
-  expect(findRunFailure({ ...none, left: 1 }, by, 'created', ['go on with: x'])).toMatchObject({
+  expect(findRunFailure({ ...none, left: 1 }, by, { done: 'created', next: ['go on with: x'] })).toMatchObject({
     details: { hint: 'log in\ngo on with: x' },
   });
 });

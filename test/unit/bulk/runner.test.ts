@@ -13,6 +13,7 @@ function freePace(limit: number): Pace {
   const pace: Pick<Pace, keyof Pace> = {
     limit,
     waitMs: () => 0,
+    writeAheadMax: () => 64,
     started: (nowMs) => nowMs,
     ended: () => {},
     ...{

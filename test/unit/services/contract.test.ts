@@ -121,7 +121,7 @@ test.for(serviceKinds.filter((kind) => !factsOf(kind).takesKeys))(
     expect([...first.items()].map((item) => item.id)).toEqual([id]);
 
     const key = await keyColumns.open('Key', of.list, of.client);
-    const keyed = await of.client.send(keyColumns.operations(key).create(of.list, { Title: 'k' }, 'key-1'));
+    const keyed = await of.client.send(keyColumns.operations(key).create(of.list, { Title: 'k' }, { key: 'key-1' }));
     const found = await of.client.send(keyColumns.lookUp(of.list, { column: key.column, key: 'key-1' }));
     expect(found).toMatchObject({ value: { id: keyed.id } });
     const later = await changes(of.list, { select: undefined, mark: first.mark }, of.client);
