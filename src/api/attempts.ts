@@ -81,6 +81,8 @@ export interface AttemptOptions extends RetryPolicy {
   readonly signal: AbortSignal;
   /** The service is known to honor Idempotency-Key (keys-2). */
   readonly honorsKeys: boolean;
+  /** Counts a write that is handed to the transport, and takes back one that was not sent. */
+  readonly countWrite?: ((change: 1 | -1) => void) | undefined;
   readonly onAttempt?: ((report: AttemptReport) => Promise<void>) | undefined;
 }
 
@@ -170,6 +172,7 @@ export class Attempts<T> implements RequestAttempts<T> {
     this.#isFresh = unusable !== undefined || errors?.freshAfter?.includes(status) === true;
     const wasInDoubt = this.isInDoubt;
     this.#last = failed;
+    if (outcome === 'not-sent' && !isRead(request.method)) this.#context.options.countWrite?.(-1);
     if (isDoubtful(request.method, outcome)) this.#openDoubt().add(failed);
     else if (mayExist && status === 400) this.#openDoubt().addRefusal();
     const { waitMs, isRetryAfter = false, tooLongMs } = mayRetry ? this.#wait(failed) : {};

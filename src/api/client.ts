@@ -63,7 +63,9 @@ export function createClient(transport: Transport, options: ClientOptions): Clie
   const { timeoutMs, phases, signal, stopGraceMs: graceMs = stopGraceMs, forceStop } = options;
   const writeSignal = graceMs === 0 ? () => signal : delaySignal(signal, graceMs, forceStop);
   const sendOnce: AttemptContext['send'] = (request, isFresh) => {
-    const until = isRead(request.method) ? signal : writeSignal();
+    const isReading = isRead(request.method);
+    if (!isReading) options.countWrite?.(1);
+    const until = isReading ? signal : writeSignal();
     return transport.send(request, { timeoutMs, signal: until, isFresh, phases });
   };
   const service = new ServiceClock(options.clock);

@@ -163,7 +163,7 @@ function transportFailure(context: RequestContext, error: TransportError, outcom
     return createFailure(context, 'refused', `cannot ${task}: ${reason}${tried}`, { outcome, cause: cause ?? error });
   }
   if (kind === 'not-local') {
-    const hint = 'nothing was sent; use https or another host name, or pass --allow-http to send the token unencrypted';
+    const hint = 'use https or another host name, or pass --allow-http to send the token unencrypted';
     return createFailure(context, 'usage', `cannot ${task}: ${address} is not on this machine: ${reason}`, {
       hint,
       outcome,
@@ -174,7 +174,7 @@ function transportFailure(context: RequestContext, error: TransportError, outcom
   const message = `cannot ${task}: ${address} ${verb} (${reason}${tried})`;
   const hint =
     kind === 'untrusted'
-      ? 'nothing was sent; check the URL; for a private certificate authority, pass --ca-file FILE'
+      ? 'check the URL; for a private certificate authority, pass --ca-file FILE'
       : 'check the URL and the network, then retry';
   return createFailure(context, 'unreachable', message, { hint, outcome, cause });
 }

@@ -68,7 +68,7 @@ function checkCertificates(text: string, file: string): string {
   const blocks = text.match(/-----BEGIN (TRUSTED )?CERTIFICATE-----[^-]+-----END \1?CERTIFICATE-----/g) ?? [];
   if (blocks.length === 0 || !blocks.every((block) => attempt(() => new X509Certificate(block)))) {
     throw new Failure('usage', `invalid --ca-file "${file}": expected PEM certificates`, {
-      hint: 'pass a file with -----BEGIN CERTIFICATE----- lines; nothing was sent',
+      hint: 'pass a file with -----BEGIN CERTIFICATE----- lines',
     });
   }
   return text;

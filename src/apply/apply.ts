@@ -116,13 +116,13 @@ function checkFlags(flags: ApplyFlags, isOnlyShown: boolean, { output }: Session
   }
   if (output.format(false) === 'markdown' && !isOnlyShown) throw notAPlan();
   if (flags.detailedExitcode && !isOnlyShown) {
-    throw new Failure('usage', '--detailed-exitcode requires --dry-run or --out', { hint: 'nothing was sent' });
+    throw new Failure('usage', '--detailed-exitcode requires --dry-run or --out');
   }
   if (!isOnlyShown) return;
   // Items that are to be created have no ids.
   if (output.format(false) === 'id' && !output.hasQuery) {
     throw new Failure('usage', `--output id cannot be used with ${flags.dryRun ? '--dry-run' : '--out'}`, {
-      hint: "pass -o json, or -q 'steps[].id' for the items that are to be changed or deleted; nothing was sent",
+      hint: "pass -o json, or -q 'steps[].id' for the items that are to be changed or deleted",
     });
   }
   refuseSummary(flags.summaryJson);
@@ -134,7 +134,7 @@ function readScope({ prune = false, target, refresh = true }: ApplyFlags, saved?
   const flag = (prune && '--prune') || (target && '--target') || (!refresh && '--no-refresh');
   if (!flag) return saved;
   throw new Failure('usage', `${flag} cannot be used with a saved plan`, {
-    hint: 'pass it when the plan is made; nothing was sent',
+    hint: 'pass it when the plan is made',
   });
 }
 
@@ -142,7 +142,7 @@ function readScope({ prune = false, target, refresh = true }: ApplyFlags, saved?
 function blankManifest({ name, manifest }: OpenManifest): Failure {
   const what = manifest.sizeBytes === 0 ? 'it is empty' : 'it contains no items and is not an empty list';
   return new Failure('usage', `cannot apply ${nameOf(name)}: ${what}`, {
-    hint: 'check the command that writes it; nothing was sent\nto apply an empty list, write [] as JSON or items: [] as YAML',
+    hint: 'check the command that writes it\nto apply an empty list, write [] as JSON or items: [] as YAML',
   });
 }
 
@@ -232,7 +232,7 @@ function createState({ opened, flags, saved }: ApplyOptions, session: Session): 
       ? 'without it every item of the manifest would be created, including those that already exist'
       : `without it the items of the list are imported that have the ${manifest.key} of an item of the manifest`;
   throw new Failure('usage', `no state file at ${statePath}`, {
-    hint: `restore it, or pass --init if this is the first run; nothing was sent\n${otherwise}`,
+    hint: `restore it, or pass --init if this is the first run\n${otherwise}`,
   });
 }
 
@@ -252,7 +252,7 @@ function checkFirstRun(
   if (!prompts.isCi || isPreview || isReviewed) return;
   const items = countOf(counts.create, 'item');
   throw new Failure('usage', `cannot create a state file with CI set: ${items} would be created, again if they exist`, {
-    hint: `restore ${opened.statePath}, which has the items that exist; nothing was sent\nif none exist, pass --init=again once: a job with it creates them at each run that finds no state`,
+    hint: `restore ${opened.statePath}, which has the items that exist\nif none exist, pass --init=again once: a job with it creates them at each run that finds no state`,
   });
 }
 
@@ -260,7 +260,7 @@ function checkKnown(state: State, { opened, flags }: ApplyOptions): void {
   checkTarget(state, opened.statePath, opened.target, opened.manifest.key);
   if (!flags.init) return;
   throw new Failure('usage', `cannot create a state file: ${opened.statePath} already exists`, {
-    hint: 'leave out --init: it is for the first run only; nothing was sent',
+    hint: 'leave out --init: it is for the first run only',
   });
 }
 
@@ -283,7 +283,7 @@ async function readItems(begun: State, options: ApplyOptions, session: Session):
   if (!scope.refresh) {
     if (schema === undefined || begun.serial > 0) return { current: new Map(), isSame };
     const message = '--no-refresh requires a state: without one, items that exist would be created again';
-    throw new Failure('usage', message, { hint: 'leave out --no-refresh the first time; nothing was sent' });
+    throw new Failure('usage', message, { hint: 'leave out --no-refresh the first time' });
   }
   if (schema === undefined) return { current: await refreshItems(state, pace, session) };
   const { duplicatesText, readList, uniqueItems } = await import('./read-list.ts');
@@ -318,7 +318,7 @@ async function checkColumns(
   const name = nameOf(opened.name);
   await reportBadRows(name, failures, failures.length, session);
   const message = `${name}: ${countOf(failures.length, 'item')} cannot be created: ${first.message}`;
-  throw new Failure('usage', message, { outcome: 'not-sent', hint: 'nothing was sent' });
+  throw new Failure('usage', message, { outcome: 'not-sent' });
 }
 
 /** Says which items in doubt were found in the list. */
@@ -406,7 +406,7 @@ function notConfirmed(deletes: Deletes | undefined, { prompts }: Session): Failu
     return new Failure('usage', 'not confirmed: nothing was changed', { hint: prompts.skipHint() });
   }
   return new Failure('usage', `cannot delete ${deletes.text}: --max-delete is required`, {
-    hint: `check that the manifest is complete, then pass --max-delete ${deletes.count}; nothing was sent`,
+    hint: `check that the manifest is complete, then pass --max-delete ${deletes.count}`,
   });
 }
 

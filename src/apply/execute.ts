@@ -58,7 +58,7 @@ function conflictFailure(conflict: Conflict, { manifest, words }: OpenManifest, 
   const other = found === undefined || found === null ? 'no value' : jsonText(found);
   const text = `item "${id}" is now a different item: its ${manifest.key} is ${other}, not ${jsonText(key)}`;
   return toFailure(
-    count === undefined ? `${text}: nothing was sent for it` : `cannot ${action} "${key}"${more}: ${text}`,
+    count === undefined ? text : `cannot ${action} "${key}"${more}: ${text}`,
     `stop managing it: listctl state forget ${args} ${shellWord(key)}\nor, if it is the same item: ${importing}`,
   );
 }
@@ -187,7 +187,7 @@ export function resolveHint({ words }: Pick<OpenManifest, 'words'>): string {
 function knownResults({ conflicts, inDoubt }: ExecuteOptions['plan'], opened: OpenManifest): KnownResults<StepRow> {
   const row = { number: 0, fields: {} };
   const [first] = conflicts;
-  const doubt = 'in doubt since an earlier run: nothing was sent for it';
+  const doubt = 'in doubt since an earlier run; not sent again';
   return {
     results: [
       ...inDoubt.map((name) => {

@@ -59,7 +59,7 @@ export class ManifestSchema implements ManifestColumns {
     if ('name' in field && !isUnfit) return field.name;
     const problem = 'problem' in field ? field.problem : `${quoted(typed)} is a ${column?.type}`;
     throw new Failure('usage', `invalid key field: ${problem}`, {
-      hint: 'pass --key with a column of text or numbers; nothing was sent',
+      hint: 'pass --key with a column of text or numbers',
     });
   }
 
@@ -98,9 +98,7 @@ export function incompleteCreates(
     if (missing.length === 0) return [];
     const line = lines.get(key);
     const reason = missing.map(({ typed }) => missingText(typed)).join('; ');
-    return [
-      new Failure('usage', `line ${line}: ${reason}`, { hint: 'nothing was sent', about: { line, key, reason } }),
-    ];
+    return [new Failure('usage', `line ${line}: ${reason}`, { about: { line, key, reason } })];
   });
 }
 

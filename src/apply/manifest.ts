@@ -142,7 +142,7 @@ function readHead(member: string, read: () => JsonValue, where: string): Manifes
     default:
       // A service address here would send the user's token to the author of the file.
       throw new Failure('usage', `${where}: unknown member ${quoted(member)}`, {
-        hint: 'remove it: the members are name, site, list, key and items; nothing was sent\naddresses and tokens come only from flags, the environment and your own settings',
+        hint: 'remove it: the members are name, site, list, key and items\naddresses and tokens come only from flags, the environment and your own settings',
       });
   }
 }
@@ -169,7 +169,7 @@ function noItems(name: string): Failure {
 }
 
 function invalid(where: string, problem: string): Failure {
-  return new Failure('usage', `${where}: ${problem}`, { hint: 'nothing was sent' });
+  return new Failure('usage', `${where}: ${problem}`);
 }
 
 const reportedMax = 1000;
@@ -244,8 +244,8 @@ class ItemCollector {
         outcome: 'not-sent',
         about: this.failures.length === 1 ? first.details.about : undefined,
         hint: this.#lacksKeys
-          ? `fix them: each item needs a unique value in the key field ${quoted(this.#key ?? '')}; nothing was sent`
-          : 'nothing was sent',
+          ? `fix them: each item needs a unique value in the key field ${quoted(this.#key ?? '')}`
+          : undefined,
       },
     );
   }
@@ -385,7 +385,7 @@ function keyName(
     throw new Failure(
       'usage',
       `--key ${quoted(key)} conflicts with ${nameOf(input.name)}: its key is ${quoted(inFile)}`,
-      { hint: 'leave out --key, or change the file; nothing was sent' },
+      { hint: 'leave out --key, or change the file' },
     );
   }
   const typed = key ?? inFile ?? '';
@@ -393,7 +393,7 @@ function keyName(
   const known = stateKey?.() ?? '';
   if (known !== '') return { known };
   throw new Failure('usage', `no key field given for ${nameOf(input.name)}`, {
-    hint: 'pass --key <field>, or write "key: <field>" at the top of the manifest; nothing was sent',
+    hint: 'pass --key <field>, or write "key: <field>" at the top of the manifest',
   });
 }
 

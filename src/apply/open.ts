@@ -198,19 +198,19 @@ function formatRecovered({ done, inDoubt }: ReturnType<typeof recoverRun>): stri
 function refuseRemains(path: string, journal: RunJournal | undefined): void {
   if (journal !== undefined && journal.replay.nextSeq > 1) {
     throw new Failure('local-file', `no state file at ${path}, but ${journal.path} records a run of it`, {
-      hint: 'restore the state file: only it records what that run created; nothing was sent',
+      hint: 'restore the state file: only it records what that run created',
     });
   }
   if (!existsSync(backupPath(path))) return;
   throw new Failure('local-file', `no state file at ${path}, but ${backupPath(path)} is its previous version`, {
-    hint: `restore the state, or its previous version (cp ${backupPath(path)} ${path}); nothing was sent\nif there should be no state, remove ${backupPath(path)} as well`,
+    hint: `restore the state, or its previous version (cp ${backupPath(path)} ${path})\nif there should be no state, remove ${backupPath(path)} as well`,
   });
 }
 
 /** Without the journal, everything that the run created would be created again. */
 function journalLost(path: string): Failure {
   return new Failure('local-file', `${path} has an interrupted run, but ${journalPath(path)} is missing`, {
-    hint: 'restore that file, it records what was applied; nothing was sent\nkeep both files together, in a CI cache as well',
+    hint: 'restore that file, it records what was applied\nkeep both files together, in a CI cache as well',
   });
 }
 

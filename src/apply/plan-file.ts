@@ -100,7 +100,7 @@ export function readPlan(text: string, path: string): PlanFile {
   } catch (error) {
     if (!(error instanceof JsonFault)) throw error;
     throw new Failure('local-file', `${path} is not a valid plan: ${placeText(text, error.at)}: ${error.message}`, {
-      hint: 'create a new plan: listctl plan MANIFEST --out FILE; nothing was sent',
+      hint: 'create a new plan: listctl plan MANIFEST --out FILE',
     });
   }
 }
@@ -112,7 +112,7 @@ function parsePlan(text: string, path: string): PlanFile {
   )?.[1];
   if (Number(version) > planVersion) {
     throw new Failure('local-file', `${path} was written by a newer listctl (its version is ${version})`, {
-      hint: 'update listctl; nothing was sent',
+      hint: 'update listctl',
     });
   }
   const read = new JsonMembers(text, start, memberNames);
@@ -246,13 +246,12 @@ export function checkPlanIsCurrent(
   state: State,
   replanned: Pick<PlanFile, 'manifest' | 'key' | 'steps' | 'conflicts'>,
 ): void {
-  const nothingSent = { hint: 'nothing was sent' };
   const { origin, site, list } = plan.target;
   if (origin !== state.origin || site !== state.site || list !== state.list) {
-    throw new Failure('usage', `the plan is for ${targetText(plan.target)}, not for ${targetText(state)}`, nothingSent);
+    throw new Failure('usage', `the plan is for ${targetText(plan.target)}, not for ${targetText(state)}`);
   }
   if (plan.state.lineage !== state.lineage) {
-    throw new Failure('usage', 'the plan was made from a different state file', nothingSent);
+    throw new Failure('usage', 'the plan was made from a different state file');
   }
   const { serial } = plan.state;
   if (serial !== state.serial || state.run !== undefined) {
@@ -303,6 +302,6 @@ function isSameItem(one: Step | undefined, other: Step | undefined): boolean {
 
 function stale(what: string): Failure {
   return new Failure('conflict', `the plan is stale: ${what}`, {
-    hint: 'review a new plan: listctl plan MANIFEST; nothing was sent',
+    hint: 'review a new plan: listctl plan MANIFEST',
   });
 }

@@ -121,9 +121,9 @@ export function limitTo(
   for (const key of wanted) {
     if (named.has(key) || state.items.has(key)) continue;
     const nearest = nearestName(key, [...named, ...state.items.keys()]);
-    const hint = nearest === undefined ? '' : `did you mean ${jsonText(shorten(nearest))}?; `;
+    const hint = nearest && `did you mean ${jsonText(shorten(nearest))}?`;
     throw new Failure('usage', `--target ${jsonText(shorten(key))} is in neither the manifest nor the state`, {
-      hint: `${hint}nothing was sent`,
+      hint,
     });
   }
   const items = new Map([...state.items].filter(([key]) => wanted.has(key)));

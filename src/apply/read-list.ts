@@ -228,7 +228,7 @@ export function uniqueItems(
   }
   if (twice.length === 0) return items;
   throw new Failure('usage', duplicatesText(twice), {
-    hint: `delete all but one of them, or change their ${keyField}; nothing was sent`,
+    hint: `delete all but one of them, or change their ${keyField}`,
   });
 }
 

@@ -66,7 +66,7 @@ export function checkJournal(state: State, { path, replay }: RunJournal): 'own' 
 
 function foreign(path: string, reason: string): Failure {
   return new Failure('local-file', `${path} does not belong to this state: ${reason}`, {
-    hint: 'restore the newest state next to its journal; nothing was sent and both files are unchanged\nthis state may not include items created since',
+    hint: 'restore the newest state next to its journal; both files are unchanged\nthis state may not include items created since',
   });
 }
 

@@ -47,7 +47,7 @@ function refuseNewer(text: string, start: number, path: string): void {
   });
   if (!(version > stateVersion)) return;
   throw new Failure('local-file', `${path} was written by a newer listctl (its version is ${version})`, {
-    hint: 'update listctl; nothing was sent and the file is unchanged',
+    hint: 'update listctl; the file is unchanged',
   });
 }
 
@@ -122,7 +122,7 @@ export function readState(path: string): State | undefined {
     'local-file',
     `${path} is outdated: its serial is ${state.serial}, but ${backupPath(path)} has ${backup.serial}`,
     {
-      hint: `restore the newest version, or remove ${backupPath(path)} if this one is right; nothing was sent\nitems created since would be created again`,
+      hint: `restore the newest version, or remove ${backupPath(path)} if this one is right\nitems created since would be created again`,
     },
   );
 }
@@ -171,7 +171,7 @@ function readFile(path: string): Buffer | undefined {
   } catch (error) {
     if (errnoCode(error) === 'ENOENT') return undefined;
     throw new Failure('local-file', `cannot read ${path}: ${errnoReason(error)}`, {
-      hint: 'make the state file readable: it records which items are managed; nothing was sent',
+      hint: 'make the state file readable: it records which items are managed',
       cause: error,
     });
   }
@@ -194,7 +194,7 @@ function damaged(path: string, reason: string): Failure {
   const source =
     backup === undefined ? 'a copy' : `${backupPath(path)}, its previous version (serial ${backup.serial})`;
   return new Failure('local-file', `${path} is damaged: ${reason}`, {
-    hint: `restore it from ${source}; nothing was sent and the file is unchanged\nitems created since would be created again, so check the list first`,
+    hint: `restore it from ${source}; the file is unchanged\nitems created since would be created again, so check the list first`,
   });
 }
 

@@ -129,12 +129,12 @@ export function newState({ origin, site, list }: Target, key: string): State {
 export function checkTarget(state: State, path: string, target: Target, key: string): void {
   if (state.origin !== target.origin || state.site !== target.site || state.list !== target.list) {
     throw new Failure('local-file', `${path} belongs to ${targetText(state)}, not to ${targetText(target)}`, {
-      hint: 'pass --state to use another state file, one for each list; nothing was sent',
+      hint: 'pass --state to use another state file, one for each list',
     });
   }
   if (state.key === key) return;
   throw new Failure('usage', `${path} uses the key field "${shorten(state.key)}", not "${shorten(key)}"`, {
-    hint: `pass --key ${shorten(state.key)}, or create another state with --state and --init; nothing was sent`,
+    hint: `pass --key ${shorten(state.key)}, or create another state with --state and --init`,
   });
 }
 

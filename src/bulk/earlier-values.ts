@@ -158,7 +158,7 @@ function parseLine(line: Buffer, path: string, offsetBytes: number): EarlierValu
   const values = valuesIn(line);
   if (values !== undefined) return values;
   throw new Failure('local-file', `${path} is damaged at byte ${offsetBytes}: the line is not valid`, {
-    hint: 'it holds the earlier values of the items of a run; nothing was sent, and the file was not changed',
+    hint: 'it holds the earlier values of the items of a run; the file was not changed',
   });
 }
 

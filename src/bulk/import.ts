@@ -129,7 +129,7 @@ function refuseContradictions({ isDryRun }: ImportCommand, { resume, restart, su
   if (isDryRun) refuseSummary(summaryJson);
   if (!isDryRun || !(resume || restart)) return;
   throw new Failure('usage', `--dry-run cannot be used with --${resume ? 'resume' : 'restart'}`, {
-    hint: 'run "listctl runs show last" to see the remaining rows; nothing was sent',
+    hint: 'run "listctl runs show last" to see the remaining rows',
   });
 }
 

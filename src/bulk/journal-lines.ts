@@ -27,7 +27,7 @@ export class DamagedJournal extends Failure {
   constructor(path: string, offsetBytes: number, reason: string, doneRows = 0) {
     const known = doneRows === 0 ? '' : `: ${countText(doneRows)} at least`;
     super('local-file', `${path} is damaged at byte ${offsetBytes}: ${reason}`, {
-      hint: `pass --restart to ignore it and send every row again, also those that are done${known}; nothing was sent\n${path} was not changed, and its lines before that byte are intact`,
+      hint: `pass --restart to ignore it and send every row again, also those that are done${known}\n${path} was not changed, and its lines before that byte are intact`,
     });
     this.knowing = (rows) => new DamagedJournal(path, offsetBytes, reason, rows);
   }
@@ -35,13 +35,13 @@ export class DamagedJournal extends Failure {
 
 function noJournal(path: string): Failure {
   return new Failure('local-file', `${path} is not a listctl journal, or its first line is damaged (at byte 0)`, {
-    hint: `pass another file with --journal; nothing was sent, and the file was not changed\nif ${path} is the journal of this run, pass --restart to replace it and send every row again, also those that are done`,
+    hint: `pass another file with --journal; the file was not changed\nif ${path} is the journal of this run, pass --restart to replace it and send every row again, also those that are done`,
   });
 }
 
 function newerJournal(path: string, version: number): Failure {
   return new Failure('local-file', `${path} was written by a newer listctl (journal version ${version})`, {
-    hint: 'update listctl; nothing was sent, and the file was not changed',
+    hint: 'update listctl; the file was not changed',
   });
 }
 
@@ -71,7 +71,7 @@ export function journalFault(
 const hints = {
   read: 'check the file: a run cannot be resumed without its journal',
   write: 'stopped; fix the cause, then run again with --resume',
-  create: 'pass another file with --journal; nothing was sent',
+  create: 'pass another file with --journal',
   list: 'check the directory: it holds the journals of runs',
   remove: 'check the file: it is the journal of a run',
 } as const;

@@ -52,7 +52,7 @@ export async function watchKeys(
   const isOwn = () => {
     if (!own.isFound() || keysFrom === undefined) return own.isFound();
     throw new Failure('usage', `--idempotency-key-from cannot be used with keys in "${keyField}"`, {
-      hint: 'leave out one of the two; nothing was sent',
+      hint: 'leave out one of the two',
     });
   };
   return { file: own.file, keyOf, isOwn };
@@ -61,7 +61,7 @@ export async function watchKeys(
 function sameItem(earlier: KeyedRow, row: KeyedRow): Failure {
   const places = `rows ${earlier.number} and ${row.number} (lines ${earlier.line} and ${row.line})`;
   return new Failure('usage', `${places} have the same id: --keep-before takes each item once`, {
-    hint: 'merge the rows, or leave out --keep-before; nothing was sent',
+    hint: 'merge the rows, or leave out --keep-before',
   });
 }
 
@@ -97,7 +97,7 @@ function keyDeriver(
     const value = readColumn(row.source);
     if (value !== undefined) return derivedKey(scope, 'column', name, value);
     throw new Failure('usage', `row ${row.number} (line ${row.line}) has no value in column "${name}"`, {
-      hint: `set a value in every row, or pass another ${flag}; nothing was sent`,
+      hint: `set a value in every row, or pass another ${flag}`,
     });
   };
 }
@@ -179,7 +179,7 @@ function sameKey(earlier: KeyedRow, row: KeyedRow, source: Exclude<KeySource, { 
   const what = source.kind === 'content' ? 'content' : `value in column "${source.name}"`;
   const places = `rows ${earlier.number} and ${row.number} (lines ${earlier.line} and ${row.line})`;
   return new Failure('usage', `${places} have the same ${what} and would get the same key`, {
-    hint: `make the rows different, or pass ${flag} row; nothing was sent\na service that honors keys would create one item for both`,
+    hint: `make the rows different, or pass ${flag} row\na service that honors keys would create one item for both`,
   });
 }
 
@@ -231,7 +231,7 @@ function ownKeys(
   const failure = (earlier: KeyedRow, row: KeyedRow) => {
     const places = `rows ${earlier.number} and ${row.number} (lines ${earlier.line} and ${row.line})`;
     return new Failure('usage', `${places} have the same key in "${field}"`, {
-      hint: 'upper and lower case count as the same; make the keys different; nothing was sent',
+      hint: 'upper and lower case count as the same; make the keys different',
     });
   };
   return { file: refuseRepeated(file, keyOf, failure), isFound: () => isFound };
@@ -239,6 +239,6 @@ function ownKeys(
 
 function badKey({ number, line }: KeyedRow, field: string, problem: string): Failure {
   return new Failure('usage', `row ${number} (line ${line}): the key in "${field}" ${problem}`, {
-    hint: 'set a key in every row, or leave out this column: listctl makes the keys then; nothing was sent',
+    hint: 'set a key in every row, or leave out this column: listctl makes the keys then',
   });
 }

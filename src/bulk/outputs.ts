@@ -180,7 +180,7 @@ async function summaryFile(file: string, session: Session): Promise<(text: strin
   const { host } = session;
   if (descriptorNamed(file, host) === 1 && session.output.format(true) !== 'none') {
     throw new Failure('usage', `--summary-json ${file} cannot be used without -o none: results are on stdout`, {
-      hint: 'pass -o none or a file name; nothing was sent',
+      hint: 'pass -o none or a file name',
     });
   }
   const output = await openOutput(file, '--summary-json', host);

@@ -233,7 +233,7 @@ async function refuseBadRows(
 ): Promise<void> {
   if (check.rows > rowsMax) {
     throw new Failure('usage', `${nameOf(file.input.name)} has ${check.rows} rows, more than ${rowsMax}`, {
-      hint: 'split the file; nothing was sent',
+      hint: 'split the file',
     });
   }
   if (check.badCount === 0 || skipInvalid) return;

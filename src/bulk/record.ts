@@ -102,7 +102,7 @@ function isSame(one: SeenFile['identity'], other: SeenFile['identity']): boolean
 
 function sameFile(one: string, other: string, path: string): Failure {
   return new Failure('usage', `${one} and ${other} are the same file: ${path}`, {
-    hint: 'use different files; nothing was sent',
+    hint: 'use different files',
   });
 }
 
@@ -110,7 +110,7 @@ function refuseAmongRuns(name: string, path: string, host: Host): void {
   const runs = findRunsDirectory(host);
   if (runs === undefined || dirname(resolveLinks(path)) !== resolveLinks(absolutePath(runs, host))) return;
   throw new Failure('usage', `${name} cannot be in the directory of runs: ${path}`, {
-    hint: 'pass a file in another directory; nothing was sent',
+    hint: 'pass a file in another directory',
   });
 }
 
@@ -196,7 +196,7 @@ export function checkJournalPath(typed: string, host: Pick<Host, 'cwd'>): void {
   if (typed !== '' && typed !== '-' && isRegularOrMissing(absolutePath(typed, host))) return;
   const reason = typed === '' ? 'expected a file' : 'not a regular file';
   throw new Failure('usage', `invalid --journal "${typed}": ${reason}`, {
-    hint: 'pass --journal none to run without a journal; nothing was sent',
+    hint: 'pass --journal none to run without a journal',
   });
 }
 
@@ -357,7 +357,7 @@ async function lastRun(
 /** Rows that are done in one run would be sent by the other. */
 function otherRunOf({ run }: RunFile, last: RunFile): Failure {
   return new Failure('usage', `cannot resume run ${run}: the last run of this input is ${last.run}`, {
-    hint: `pass --resume=${last.run} to resume that run; nothing was sent`,
+    hint: `pass --resume=${last.run} to resume that run`,
   });
 }
 
@@ -365,7 +365,7 @@ function otherRunOf({ run }: RunFile, last: RunFile): Failure {
 function refuseOtherFiles(journal: string): void {
   if (beginsAsJournal(journal)) return;
   throw new Failure('local-file', `${journal} is not a listctl journal`, {
-    hint: 'pass another file with --journal; nothing was sent, and the file was not changed',
+    hint: 'pass another file with --journal; the file was not changed',
   });
 }
 
@@ -378,7 +378,7 @@ function makeDirectory(directory: string): void {
   try {
     makePrivateDirectory(directory);
   } catch (error) {
-    const hint = 'set LISTCTL_STATE_DIR to another directory, or pass a file with --journal; nothing was sent';
+    const hint = 'set LISTCTL_STATE_DIR to another directory, or pass a file with --journal';
     throw fileFailure(`cannot create directory ${directory}`, error, hint);
   }
 }

@@ -127,14 +127,14 @@ async function nothingToResume(
   const where = journal === undefined ? '' : `${journal} does not exist, and `;
   const elsewhere = found.map(({ header }) => `; ${placeOf(header, target, journal)}`).join('');
   const [first] = found;
-  const resume = first === undefined ? [] : [`${adviceFor(first.header, target, journal)}; nothing was sent`];
+  const resume = first === undefined ? [] : [`${adviceFor(first.header, target, journal)}`];
   // Without --restart a run that shares rows with one of this list is refused as well.
   const isRepeat = found.some(
     ({ header }) => header.origin === target.origin && sharesRows(header.shard, target.shard),
   );
   const how = isRepeat ? 'pass --restart instead of --resume' : 'leave out --resume';
   const known = `${done === 0 ? 'none is' : countOf(done, 'is', 'are')} known here`;
-  const start = `if no row was sent yet, ${how} to start a run; it ${target.action}s every row again, also those that are done: ${known}${first === undefined ? '; nothing was sent' : ''}`;
+  const start = `if no row was sent yet, ${how} to start a run; it ${target.action}s every row again, also those that are done: ${known}${first === undefined ? '' : ''}`;
   return new Failure('usage', `cannot resume: ${where}no run of ${name} is recorded here${elsewhere}`, {
     hint: [...resume, start].join('\n'),
   });
@@ -152,7 +152,7 @@ function refuseOtherService(other: ReadRun, target: RunTarget): void {
   const isOther = origin !== here && parseOrigin(origin).address === parseOrigin(here).address;
   if (!isOther || !sharesRows(header.shard, shard)) return;
   throw new Failure('usage', `run ${run} of the same rows used the service ${origin}, not ${here}`, {
-    hint: `pass ${originFlags(origin, here)}, or --restart to ${again(other, { target })}; nothing was sent`,
+    hint: `pass ${originFlags(origin, here)}, or --restart to ${again(other, { target })}`,
   });
 }
 
@@ -229,7 +229,7 @@ function askToOverlap(other: ReadRun, { target, name }: RunInput, journal: strin
     { kind: 'new' },
     `run ${run} (started ${startedAt}, ${where}) already created ${countOf(counts.done, 'row')} of ${name} in this list`,
     'Create these rows again?',
-    [`pass --restart to ${again(other, { target })}; nothing was sent`, ...resuming],
+    [`pass --restart to ${again(other, { target })}`, ...resuming],
   );
 }
 
@@ -323,12 +323,12 @@ function otherRunFailure({ journal }: Pick<BulkOptions, 'journal'>, { header, co
   const run = `${action} in list "${list}" of site "${site}" at ${origin}${share}`;
   if (journal === undefined) {
     return new Failure('usage', `cannot resume run ${header.run}: it is ${run}`, {
-      hint: 'pass the list, service and shard of that run; nothing was sent',
+      hint: 'pass the list, service and shard of that run',
     });
   }
   const known = counts.done === 0 ? '' : `, which forgets the ${countOf(counts.done, 'row')} that it did`;
   return new Failure('usage', `${journal} is the journal of another run: ${run}`, {
-    hint: `pass the journal of this run with --journal, or --restart to replace that journal${known}; nothing was sent`,
+    hint: `pass the journal of this run with --journal, or --restart to replace that journal${known}`,
   });
 }
 
@@ -364,7 +364,7 @@ export async function decideRun(
   const decision = await confirmed(overlap ?? (await decideResume(record?.before, options, input)), session);
   if (decision.kind === 'resume' && options.keepBefore && !decision.before.header.keepsBefore) {
     throw new Failure('usage', `run ${decision.before.header.run} does not keep earlier values`, {
-      hint: `leave out --keep-before, or pass --restart to ${again(decision.before, input)}; nothing was sent`,
+      hint: `leave out --keep-before, or pass --restart to ${again(decision.before, input)}`,
     });
   }
   return decision;

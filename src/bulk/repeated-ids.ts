@@ -63,7 +63,7 @@ function refuseOtherShard(file: RowsFile, earlier: Row, row: Row): void {
   if (shard === undefined || (row.number - earlier.number) % shard.count === 0) return;
   const places = `rows ${earlier.number} and ${row.number} (lines ${earlier.line} and ${row.line})`;
   throw new Failure('usage', `${places} have the same id but are in different shards`, {
-    hint: 'the order of their updates would be by chance: merge the rows, or leave out --shard; nothing was sent',
+    hint: 'the order of their updates would be by chance: merge the rows, or leave out --shard',
   });
 }
 

@@ -94,7 +94,7 @@ function askToResume(before: Replay, input: RunInput): ResumeDecision {
     { kind: 'resume', before },
     `run ${header.run} of ${nameOfRun(before, input)} is incomplete: ${rest.join(', ')} of ${countOf(header.rows, 'row')}${more}`,
     'Resume it?',
-    [`pass --resume to send the remaining rows, or --restart to ${again(before, input)}; nothing was sent`, ...closing],
+    [`pass --resume to send the remaining rows, or --restart to ${again(before, input)}`, ...closing],
   );
 }
 
@@ -111,7 +111,7 @@ function askToAdd(before: Replay, input: RunInput): ResumeDecision {
     { kind: 'resume', before },
     `run ${header.run} (started ${header.startedAt}) completed the first ${countOf(header.input.rows, 'row')} of ${input.name}, and ${added} ${are} added since`,
     `Send the ${added} only?`,
-    [`pass --resume to send only what was added, or --restart to ${again(before, input)}; nothing was sent`],
+    [`pass --resume to send only what was added, or --restart to ${again(before, input)}`],
   );
 }
 
@@ -128,7 +128,7 @@ function askToRepeat(before: Replay, input: RunInput, journal: string | undefine
     { kind: 'new' },
     `run ${header.run} (started ${header.startedAt}) ${ended}`,
     `${capitalized(action)} them again${loss}?`,
-    [`${nothing}pass --restart to ${how}${loss}; nothing was sent`],
+    [`${nothing}pass --restart to ${how}${loss}`],
   );
 }
 
@@ -164,7 +164,7 @@ export function again(
 /** The failure for an input whose rows are not those that a run sent. */
 export function otherRows(before: Replay, row: Row | BadRow | undefined, input: RunInput): Failure {
   const { header } = before;
-  const restart = `pass --restart to ${again(before, input)}; nothing was sent`;
+  const restart = `pass --restart to ${again(before, input)}`;
   if (row !== undefined) {
     const place = `row ${row.number} (line ${row.line})`;
     return new Failure('usage', `${place} changed since run ${header.run} sent it`, {
@@ -182,7 +182,7 @@ export function otherRows(before: Replay, row: Row | BadRow | undefined, input: 
 
 function undoneRun({ header }: Replay): Failure {
   return new Failure('usage', `cannot resume run ${header.run}: it was undone`, {
-    hint: `pass --restart instead of --resume to ${header.action} its rows again; nothing was sent`,
+    hint: `pass --restart instead of --resume to ${header.action} its rows again`,
   });
 }
 
@@ -192,7 +192,7 @@ function otherKeys(before: Replay, input: RunInput): Failure {
   const own = keysFrom === undefined ? 'uses random keys' : `derives its keys from ${keysFrom}`;
   const fix = keysFrom === undefined ? 'leave out' : 'pass';
   return new Failure('usage', `cannot resume run ${run} with different keys: it ${own}`, {
-    hint: `${fix} --idempotency-key-from${keysFrom === undefined ? '' : ` ${keysFrom}`}, or pass --restart to ${again(before, input)}; nothing was sent`,
+    hint: `${fix} --idempotency-key-from${keysFrom === undefined ? '' : ` ${keysFrom}`}, or pass --restart to ${again(before, input)}`,
   });
 }
 
@@ -205,7 +205,7 @@ function refuseOtherKeyField(before: Replay, input: RunInput): void {
   const { run, keyField: own } = before.header;
   const { keyField: here } = input;
   const refuse = (reason: string, fix: string) => {
-    const hint = `${fix}, or pass --restart to ${again(before, input)}; nothing was sent`;
+    const hint = `${fix}, or pass --restart to ${again(before, input)}`;
     return new Failure('usage', `cannot resume run ${run}: ${reason}`, { hint });
   };
   if (own === undefined && here !== undefined) throw refuse('it has no key field', 'leave out --key-field');
@@ -223,6 +223,6 @@ const promises: readonly KeyColumn['promise'][] = ['none', 'indexed', 'unique'];
 function otherRecord({ header, counts }: Replay, journal: string): Failure {
   const known = counts.done === 0 ? '' : `, which forgets the ${countOf(counts.done, 'row')} that it did`;
   return new Failure('usage', `${journal} is the journal of run ${header.run}, which has another input`, {
-    hint: `pass another file with --journal, or --restart to replace that journal${known}; nothing was sent`,
+    hint: `pass another file with --journal, or --restart to replace that journal${known}`,
   });
 }

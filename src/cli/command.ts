@@ -10,8 +10,11 @@ export interface Context {
   readonly version: string;
   /** Overrides the transport of commands that do not choose one, in tests. */
   readonly transport?: 'one' | 'many';
-  /** How the command ends, unless it fails. */
-  readonly ending: { is: 'done' | 'changes' };
+  /**
+   * How the command ends, unless it fails; and, of a command that may write to the service, the number of writes that it
+   * handed to a transport, without those that are known not to have been sent.
+   */
+  readonly ending: { is: 'done' | 'changes'; writes?: number };
   /** The format of errors; `asJson` is undefined until the command line has been parsed. */
   readonly errors: { asJson: boolean | undefined; color: 'auto' | 'always' | 'never' };
 }

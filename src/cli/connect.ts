@@ -142,6 +142,9 @@ function clientOptions(
     forceStop: () => host.forceStop,
     clock: host.clock,
     random: () => host.random(),
+    countWrite: (change) => {
+      if (context.ending.writes !== undefined) context.ending.writes += change;
+    },
     // A bulk run shows its waits in its progress.
     onAttempt: kind === 'many' && typed.verbosity === 0 ? undefined : (report) => watch(report, transport, options),
   };

@@ -59,7 +59,7 @@ export async function toSentFields(
     ...missing.map((column) => `the required column "${column.typed}" has no value: pass -f ${column.typed}=…`),
   ];
   if (problems.length === 0) return made.fields;
-  throw new Failure('usage', problems.join('; '), { hint: 'nothing was sent' });
+  throw new Failure('usage', problems.join('; '));
 }
 
 /** The flag is about files. */
@@ -105,7 +105,7 @@ export async function keyColumnsOf({ service }: Pick<Session, 'service'>): Promi
   const { keyColumns } = await service.load();
   if (keyColumns !== undefined) return keyColumns;
   throw new Failure('usage', '--key-field is only for Microsoft Graph', {
-    hint: 'pass --service graph, or leave it out: the service gets an Idempotency-Key; nothing was sent',
+    hint: 'pass --service graph, or leave it out: the service gets an Idempotency-Key',
   });
 }
 

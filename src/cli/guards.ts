@@ -85,7 +85,7 @@ async function confirmWrite(
   confirm: WriteGuard['confirm'],
 ): Promise<void> {
   if (typed === profile) return;
-  const hint = `pass --confirm ${profile} to write to it; nothing was sent`;
+  const hint = `pass --confirm ${profile} to write to it`;
   if (typed !== undefined) {
     throw new Failure('usage', `--confirm ${typed} does not match profile ${profile}`, { hint });
   }
@@ -110,6 +110,6 @@ export function readMaxDelete({ maxDelete: text }: { readonly maxDelete?: string
 export function checkMaxDelete(count: number, max: number | undefined): void {
   if (max === undefined || count <= max) return;
   throw new Failure('usage', `cannot delete ${countOf(count, 'item')}: --max-delete allows ${countText(max)}`, {
-    hint: `check what is to be deleted, then pass --max-delete ${count}; nothing was sent`,
+    hint: `check what is to be deleted, then pass --max-delete ${count}`,
   });
 }

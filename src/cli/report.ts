@@ -1,5 +1,5 @@
 /** Messages on stderr: text, or JSON lines with --output json. */
-import { exitCodes, type Failure } from '../core/errors.ts';
+import { exitCodes, Failure } from '../core/errors.ts';
 import { attempt } from '../core/files.ts';
 import type { Host, Output } from '../core/host.ts';
 import type { JsonObject } from '../core/json.ts';
@@ -49,12 +49,21 @@ export async function printVersion({ version, words, host }: Context): Promise<v
   await host.stdout.write(isJson ? `${JSON.stringify({ version })}\n` : `${version}\n`);
 }
 
-/** Prints a failure, with the exit code if the command ends with it. */
+/** Prints a failure, with the exit code if the command ends with it: then it says so if nothing was sent. */
 export async function reportFailure(failure: Failure, context: Context, exit?: number): Promise<void> {
-  const { host, errors } = context;
-  if (isJsonWanted(context)) return host.stderr.write(failureJson(failure, exit));
+  const { host, errors, ending } = context;
+  const isUnsent = exit !== undefined && ending.writes === 0 && mayBeUnsent(failure);
+  const { kind, message, details } = failure;
+  const shown = isUnsent ? new Failure(kind, message, { ...details, outcome: 'not-sent' }) : failure;
+  if (isJsonWanted(context)) return host.stderr.write(failureJson(shown, exit));
   const { style } = await screenOf(host.stderr, errors.color, host);
-  await host.stderr.write(await wrapped(failureText(failure, style), host.stderr));
+  const text = failureText(failure, style) + (isUnsent ? '  nothing was sent\n' : '');
+  await host.stderr.write(await wrapped(text, host.stderr));
+}
+
+/** Not of a response, nor of rows, which an earlier command may have sent. */
+function mayBeUnsent({ kind, details: { outcome = 'not-sent' } }: Failure): boolean {
+  return outcome === 'not-sent' && kind !== 'incomplete';
 }
 
 /** Prints an unexpected error, with its stack. */

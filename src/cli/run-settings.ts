@@ -107,14 +107,14 @@ function findList(manifest: ListNames, sources: Sources): NamedList {
 function listAddress(list: string, site: string | undefined): NamedList {
   if (site === undefined) return { url: list };
   throw new Failure('usage', `--list is an address, which has the site; the site "${site}" cannot be given as well`, {
-    hint: 'leave out --site; nothing was sent',
+    hint: 'leave out --site',
   });
 }
 
 function addressAsSite(site: string): Failure {
   const { host, pathname } = URL.canParse(site) ? new URL(site) : { host: 'HOST', pathname: '/PATH' };
   return new Failure('usage', `invalid --site "${site}": expected an id, or host:/path`, {
-    hint: `pass --site ${host}:${pathname}, or the address of a list with --list; nothing was sent`,
+    hint: `pass --site ${host}:${pathname}, or the address of a list with --list`,
   });
 }
 
@@ -131,7 +131,7 @@ export function idempotencyOf(sources: Sources, address: Address): RunSettings['
   if (!takesKeys) {
     if (findValue(globalFlags.idempotency, { flags: sources.flags, env: {} }) !== 'honored') return 'none';
     throw new Failure('usage', `${title} does not support idempotency keys`, {
-      hint: 'leave out --idempotency; nothing was sent',
+      hint: 'leave out --idempotency',
     });
   }
   return address.kind === 'local' ? 'honored' : (findValue(globalFlags.idempotency, sources) ?? 'unknown');
@@ -152,7 +152,7 @@ function findName(name: 'site' | 'list', inManifest: string | undefined, sources
   const typed = sources.flags[flag];
   if (inManifest !== undefined && typed !== undefined && typed !== inManifest) {
     throw new Failure('usage', `${flag} "${typed}" conflicts with the manifest: its ${name} is "${inManifest}"`, {
-      hint: `leave out ${flag}, or change the manifest; nothing was sent`,
+      hint: `leave out ${flag}, or change the manifest`,
     });
   }
   return inManifest ?? findValue(globalFlags[name], sources);
@@ -213,6 +213,6 @@ function checkIdempotencyKey(text: string): string {
   throw new Failure(
     'usage',
     'invalid --idempotency-key: expected 1 to 255 printable ASCII characters except " and \\',
-    { hint: 'pass the key that the uncertain create printed; nothing was sent' },
+    { hint: 'pass the key that the uncertain create printed' },
   );
 }

@@ -5,7 +5,7 @@ import { exitCodeOf, exitCodes } from '../core/errors.ts';
 import type { Host } from '../core/host.ts';
 import { findValue } from '../settings/setting.ts';
 import { openSources } from '../settings/sources.ts';
-import { type Context, commandPath } from './command.ts';
+import { type Context, commandPath, helpNotes } from './command.ts';
 import { type ServiceAccess, serviceAccess } from './connect.ts';
 import { flagTexts, globalFlags, switches } from './flags.ts';
 import { createWriteGuard, type WriteGuard } from './guards.ts';
@@ -97,6 +97,7 @@ function openSession(
   const { host } = context;
   const sources = openSources(flagTexts(command), host, mayCreateProfile);
   const typed = switches(command);
+  if (mayWrite(command)) context.ending.writes = 0;
   const output = findValue(globalFlags.output, isSetup(command) ? { flags: sources.flags, env: sources.env } : sources);
   // Only a request that is not sent can be printed so.
   if (output === 'curl') command.setOptionValue('dryRun', true);
@@ -132,6 +133,12 @@ function openSession(
 /** Commands for people, which the format of a profile is not for. */
 function isSetup(command: Command): boolean {
   return ['auth', 'doctor', 'init', 'profile'].includes(commandPath(command)[1] ?? '');
+}
+
+/** A command that may write to the service may leave a write in doubt. */
+function mayWrite(command: Command): boolean {
+  const { exitCodes: own = {}, exits = [] } = helpNotes(command) ?? {};
+  return exitCodes['in-doubt'] in own || exits.includes(exitCodes['in-doubt']);
 }
 
 function isCi({ env }: Host): boolean {

@@ -194,7 +194,7 @@ export function fieldAmongIds(words: readonly string[], command: Command, host: 
   const found = argumentsAt(words, command).find((at) => isField(words[at] ?? ''));
   const fixed = withFieldFlags(line);
   if (found === undefined || fixed === undefined) return undefined;
-  const hint = `${useLine(fixed, line)}\nput "--" before ids that contain "="; nothing was sent`;
+  const hint = `${useLine(fixed, line)}\nput "--" before ids that contain "="`;
   return usage(`"${words[found]}" is not an id`, hint);
 }
 

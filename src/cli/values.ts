@@ -171,7 +171,7 @@ export async function readTextFile(file: string, host: Host): Promise<string> {
   const bytes = await readBinaryFile(file, host);
   if (isUtf8(bytes)) return bytes.toString();
   throw new Failure('usage', `${nameOf(file)} is not UTF-8: byte ${firstBadByte(bytes)} is invalid`, {
-    hint: 'convert it to UTF-8 first; nothing was sent',
+    hint: 'convert it to UTF-8 first',
   });
 }
 
@@ -198,7 +198,6 @@ function parse(format: string, parseText: (text: string) => JsonValue, text: str
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new Failure('usage', `${nameOf(file)} is not ${format}: ${error.message}`, {
-      hint: 'nothing was sent',
       cause: error,
     });
   }

@@ -61,7 +61,7 @@ async function serviceAddress(host: string, setup: ServiceSetup, session: Sessio
   const address = findValue(addressSetting, { flags: { '--base-url': url }, env: {} });
   if (address === undefined || url === undefined) {
     throw new Failure('usage', `${host} is not a host of SharePoint Online`, {
-      hint: 'pass --base-url with the URL of Microsoft Graph; nothing was sent',
+      hint: 'pass --base-url with the URL of Microsoft Graph',
     });
   }
   const configured = findValue(addressSetting, sources);
@@ -70,7 +70,7 @@ async function serviceAddress(host: string, setup: ServiceSetup, session: Sessio
   const question = `${host} is in a national cloud. Send the token to ${url}?`;
   if (session.prompts.mayPrompt() && (await confirm(question, session))) return address;
   throw new Failure('usage', `refusing to send the token to ${url}, a national cloud`, {
-    hint: `if this is your cloud, pass --base-url ${url}; nothing was sent`,
+    hint: `if this is your cloud, pass --base-url ${url}`,
   });
 }
 
@@ -84,7 +84,7 @@ function sourcesFor(address: Address, { settings: { sources } }: Session): Sourc
 async function askToken(address: Address, session: Session): Promise<Token> {
   if (!session.prompts.mayPrompt()) {
     throw new Failure('credentials', 'no token', {
-      hint: 'set LISTCTL_TOKEN or LISTCTL_TOKEN_COMMAND (docs/graph.md has commands); nothing was sent',
+      hint: 'set LISTCTL_TOKEN or LISTCTL_TOKEN_COMMAND (docs/graph.md has commands)',
     });
   }
   const value = await askSecret(`Token for ${addressText(address)}`, problemWithToken, session);

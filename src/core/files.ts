@@ -11,7 +11,6 @@ import { errnoCode, errnoReason, Failure, isWrongPath } from './errors.ts';
 export function unreadable(file: string, error: unknown, prefix = ''): Failure {
   const kind = isWrongPath(error) ? 'usage' : 'local-file';
   return new Failure(kind, `${prefix}cannot read ${file}: ${errnoReason(error)}`, {
-    hint: 'nothing was sent',
     cause: error,
   });
 }

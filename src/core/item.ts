@@ -53,7 +53,7 @@ export function headerValue(text: string | undefined): string | undefined {
 export function checkId(id: string, name: string): string {
   const problem = idProblem(id, name);
   if (problem === undefined) return id;
-  throw new Failure('usage', problem, { hint: 'nothing was sent' });
+  throw new Failure('usage', problem);
 }
 
 /** An id as exactly one path segment (docs/decisions.md, paths-2). Commas stay readable: site ids contain them. */

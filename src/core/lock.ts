@@ -134,7 +134,7 @@ export function refuseHardLinks(path: string): void {
     'local-file',
     `cannot lock ${path}: the file has ${links} hard links, each with a lock of its own`,
     {
-      hint: `replace it with a copy: ${['cp', '--', path, copy].map(shellWord).join(' ')} && ${['mv', '--', copy, path].map(shellWord).join(' ')}\nnothing was sent, and the file was not changed`,
+      hint: `replace it with a copy: ${['cp', '--', path, copy].map(shellWord).join(' ')} && ${['mv', '--', copy, path].map(shellWord).join(' ')}`,
     },
   );
 }

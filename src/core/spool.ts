@@ -172,6 +172,6 @@ function openTemporary() {
 }
 
 function tryBytes<T>(directory: string, work: () => T): T {
-  const hint = 'nothing was sent; pass a regular file, which needs no copy';
+  const hint = 'pass a regular file, which needs no copy';
   return tryLocally(`cannot copy the rows into ${directory}`, hint, work);
 }

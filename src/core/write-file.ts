@@ -193,7 +193,7 @@ export interface OutputFile {
  * @throws {Stopped}
  */
 export async function openOutput(typed: string, flag: string, host: Host): Promise<OutputFile> {
-  if (typed === '') throw new Failure('usage', `invalid ${flag} "": expected a file`, { hint: 'nothing was sent' });
+  if (typed === '') throw new Failure('usage', `invalid ${flag} "": expected a file`);
   const descriptor = descriptorNamed(typed, host);
   if (descriptor === 1) return throughOutput(host.stdout);
   if (descriptor === 2) return throughOutput(host.stderr);

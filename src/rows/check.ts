@@ -114,7 +114,7 @@ export function badRowsFailure(check: Check, file: RowsFile): Failure {
   const where = only === undefined ? '' : `: ${only.message}`;
   const count = `${countOf(check.badCount, 'row')} of ${countText(check.rows)}`;
   return new Failure('usage', `${name}: ${count} cannot be sent${where}`, {
-    hint: 'nothing was sent; fix these rows, or pass --skip-invalid to send the others',
+    hint: 'fix these rows, or pass --skip-invalid to send the others',
     outcome: 'not-sent',
     about: only?.details.about,
   });

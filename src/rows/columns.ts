@@ -107,7 +107,7 @@ export function readHeader(
   options: RowsOptions,
   file: string,
 ): Header {
-  const wrong = (problem: string, column: number | undefined, hint = 'nothing was sent') => {
+  const wrong = (problem: string, column: number | undefined, hint?: string) => {
     const place = column === undefined ? `line ${line}` : `line ${line}, column ${column}`;
     return new Failure('usage', `${file}, ${place}: invalid header: ${problem}`, {
       hint,
@@ -130,7 +130,7 @@ export function readHeader(
   const { columns, problems } = columnsOf(named, options);
   refuseProblems([...problems, ...missingColumns(columns, options)], columns, wrong);
   if (options.manifestKey !== undefined && columns.every(({ field }) => field !== options.manifestKey)) {
-    const hint = `pass --key with a column of the file, which has ${listNames(names, 10)}; nothing was sent`;
+    const hint = `pass --key with a column of the file, which has ${listNames(names, 10)}`;
     throw wrong(`no column is the key field ${quoted(options.manifestKey)}`, undefined, hint);
   }
   const hasUnsentId = idAt !== -1 && options.action === 'create' && !options.rename.has(options.idColumn);
@@ -259,7 +259,7 @@ function refuseProblems(
 ): void {
   const [first, second] = problems;
   if (first === undefined) return;
-  const advice = `${withoutThem(problems, columns)}; nothing was sent`;
+  const advice = `${withoutThem(problems, columns)}`;
   if (second === undefined) throw wrong(first.problem, first.column, advice);
   const more = problems.length - headerProblemsMax;
   const shown = problems.slice(0, headerProblemsMax).map(placedProblem).join('; ');

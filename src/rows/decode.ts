@@ -144,7 +144,7 @@ function otherDecoder({ name, encoding, markBytes }: Decoding): Decoder {
 
 function notInIt(name: string, encoding: string, what: string, cause?: unknown): Failure {
   return new Failure('usage', `${name} is not valid ${encoding}: ${what}`, {
-    hint: `nothing was sent; pass the encoding of the file, such as --encoding ${encoding === 'UTF-8' ? 'windows-1252' : 'utf-8'}`,
+    hint: `pass the encoding of the file, such as --encoding ${encoding === 'UTF-8' ? 'windows-1252' : 'utf-8'}`,
     cause,
   });
 }

@@ -65,8 +65,8 @@ async function refuseArchive(input: Input): Promise<void> {
   throw new Failure('usage', `cannot read ${nameOf(input.name)}: it is ${what}`, {
     hint:
       isOther || isExcel
-        ? 'save the sheet as CSV UTF-8, and pass that file; nothing was sent'
-        : 'pass a file that is in it (only gzip is read directly); nothing was sent',
+        ? 'save the sheet as CSV UTF-8, and pass that file'
+        : 'pass a file that is in it (only gzip is read directly)',
   });
 }
 
@@ -161,7 +161,7 @@ function beginsWithNuls(bytes: Uint8Array): boolean {
 function notRows(name: string, isDevice: boolean): Failure {
   const reason = isDevice ? 'it is a device, which may have no end' : 'it begins with NUL bytes, not with text';
   return new Failure('usage', `cannot read ${nameOf(name)}: ${reason}`, {
-    hint: 'pass a file, or pipe the rows in; nothing was sent',
+    hint: 'pass a file, or pipe the rows in',
   });
 }
 
@@ -180,12 +180,12 @@ async function tryTo<T>(file: string, work: () => Promise<T>): Promise<T> {
 }
 
 function isDirectory(name: string): Failure {
-  return new Failure('usage', `cannot read ${name}: it is a directory`, { hint: 'nothing was sent' });
+  return new Failure('usage', `cannot read ${name}: it is a directory`);
 }
 
 function closedStdin(): Failure {
   return new Failure('usage', 'cannot read standard input: it is closed', {
-    hint: 'nothing was sent; pipe the rows in (a container may need -i), or pass a file',
+    hint: 'pipe the rows in (a container may need -i), or pass a file',
   });
 }
 
@@ -284,6 +284,6 @@ async function* unpacked(bytes: AsyncIterable<Buffer>, input: Input): AsyncGener
 
 function damaged(input: Input, reason: string): Failure {
   return new Failure('local-file', `${nameOf(input.name)} is damaged gzip data: ${reason}`, {
-    hint: 'nothing was sent; recompress the file',
+    hint: 'recompress the file',
   });
 }

@@ -76,7 +76,7 @@ class ArraySplitter {
   end(): readonly TextPart[] {
     this.#elements = [];
     if (this.#where === 'before') {
-      throw new Failure('usage', `cannot read ${this.#name}: no JSON array found`, { hint: 'nothing was sent' });
+      throw new Failure('usage', `cannot read ${this.#name}: no JSON array found`);
     }
     if (this.#where === 'inside') {
       // An incomplete element is reported by its parser.
@@ -170,7 +170,7 @@ function notAnArray(name: string, code: number): Failure {
   const hint =
     code === 0x7b
       ? 'pass a single object with --fields; for one object per line, pass --input-format jsonl'
-      : 'put the rows between [ and ]; nothing was sent';
+      : 'put the rows between [ and ]';
   const first = JSON.stringify(String.fromCharCode(code));
   return new Failure('usage', `${name} is not a JSON array: it begins with ${first}`, { hint });
 }

@@ -215,7 +215,7 @@ async function openCells(input: Input, format: 'csv' | 'tsv', options: RowsOptio
   const head = await headOf(textOf(input, options), (start) => hasHeader(start, quotes));
   if (head.startsWith('\ufeff')) {
     throw new Failure('usage', `cannot read ${nameOf(input.name)}: it begins with two byte order marks`, {
-      hint: 'remove one of them, which would be part of the first column name; nothing was sent',
+      hint: 'remove one of them, which would be part of the first column name',
     });
   }
   const { delimiter, skippedLength } = csvStart(head, format, options);
@@ -227,7 +227,7 @@ async function openCells(input: Input, format: 'csv' | 'tsv', options: RowsOptio
   // A quoted name keeps its blanks, as in the output of listctl.
   const header = await firstOf(raws({}, (text) => text.replace(outerBlanks, '')));
   if (asWritten === undefined || header === undefined) {
-    throw new Failure('usage', `cannot read ${nameOf(input.name)}: no header`, { hint: 'nothing was sent' });
+    throw new Failure('usage', `cannot read ${nameOf(input.name)}: no header`);
   }
   const read = readHeader(header, asWritten, options, nameOf(input.name));
   const facts = { input, format, options, delimiter, header: read.cells };
@@ -264,7 +264,7 @@ export async function wholeText(input: Input, options: RowsOptions, lengthMax: n
     length += part.length;
     if (length > lengthMax) {
       throw new Failure('usage', `${nameOf(input.name)} is longer than ${lengthMax / 1024 / 1024} MiB`, {
-        hint: 'use CSV or JSONL, which have no limit; nothing was sent',
+        hint: 'use CSV or JSONL, which have no limit',
       });
     }
     parts.push(part);
@@ -283,7 +283,7 @@ function emptyInput({ name }: Input, format: RowFormat): Failure {
     ids: 'an empty pipe',
   };
   return new Failure('usage', `cannot read ${nameOf(name)}: it is empty`, {
-    hint: `nothing was sent; check the command that writes it (for zero rows, pass ${none[format]})`,
+    hint: `check the command that writes it (for zero rows, pass ${none[format]})`,
   });
 }
 

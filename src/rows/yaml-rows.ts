@@ -33,7 +33,6 @@ export function withYamlPlaces<T>(name: string, work: () => T): T {
     if (!(error instanceof YamlSyntaxError)) throw error;
     const { line, column } = error.place;
     throw new Failure('usage', `${name}, line ${line}, column ${column}: invalid YAML: ${error.reason}`, {
-      hint: 'nothing was sent',
       cause: error,
     });
   }
@@ -47,6 +46,6 @@ function isManifest(value: JsonValue | undefined): boolean {
 
 function manifestFailure(name: string): Failure {
   return new Failure('usage', `${name} is a manifest, not a list of rows`, {
-    hint: 'run "listctl apply" with it, or pass the list under "items" alone; nothing was sent',
+    hint: 'run "listctl apply" with it, or pass the list under "items" alone',
   });
 }

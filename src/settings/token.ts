@@ -134,7 +134,7 @@ function fileToken(file: string): Token {
 }
 
 function otherOrigin(what: string, address: Address): Failure {
-  return new Failure('credentials', `${what}, not for ${originOf(address)}; nothing was sent`, {
+  return new Failure('credentials', `${what}, not for ${originOf(address)}`, {
     hint: 'pass the profile of that service with -p, or run listctl auth login --base-url URL',
   });
 }

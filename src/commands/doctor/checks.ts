@@ -344,7 +344,7 @@ async function checkTls(
     const { kind, reason } = toTransportError(error, false);
     const hint =
       kind === 'untrusted'
-        ? 'nothing was sent: check the address; pass --ca-file FILE if it uses your own CA'
+        ? 'check the address; pass --ca-file FILE if it uses your own CA'
         : 'check the address and the network';
     return { status: 'failed', value: reason, hint, kind: 'unreachable' };
   }

@@ -74,6 +74,6 @@ function createMany(flags: CreateFlags, from: string, session: Session): Promise
 function refuseKey({ service: { facts } }: Session): void {
   if (facts.takesKeys) return;
   throw new Failure('usage', `${facts.title} does not support idempotency keys`, {
-    hint: 'leave out --idempotency-key, or pass --key-field COLUMN as well; nothing was sent',
+    hint: 'leave out --idempotency-key, or pass --key-field COLUMN as well',
   });
 }

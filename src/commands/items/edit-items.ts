@@ -132,7 +132,7 @@ async function acceptText(edited: EditedText, editing: Editing, send: Send): Pro
   if (edits.length === 0) {
     const reason = edited.value === undefined ? 'the file is empty' : 'no changes';
     const rest = isSeveral ? 'all items are unchanged' : `item "${[...bases.keys()].join()}" is unchanged`;
-    await session.messages.say(`${reason}: nothing was sent; ${rest}`);
+    await session.messages.say(`${reason}: ${rest}`);
     return undefined;
   }
   let isSent = false;
@@ -297,7 +297,7 @@ async function confirmChanges(edits: readonly Edit[], session: Session): Promise
   const what = count === 1 ? 'this change' : `these ${count} changes`;
   const where = edits.length === 1 ? '' : ` of ${countOf(edits.length, 'item')}`;
   if (await session.prompts.confirm(`Send ${what}${where} to ${session.settings.target()}?`)) return;
-  throw new Failure('usage', 'not confirmed: nothing was sent');
+  throw new Failure('usage', 'not confirmed');
 }
 
 /** The changed fields; a removed one becomes null, which clears it. */

@@ -24,13 +24,13 @@ export async function openInEditor(file: string, host: Host): Promise<void> {
   const name = `the editor (${variable ?? 'the default'}: ${editor.slice(0, 100)})`;
   // A shell ends with 127 if it does not find a command (POSIX, Shell Command Language, 2.8.2).
   if (fault !== undefined || code === 127) {
-    throw new Failure('usage', `${name} could not be started: nothing was sent`, {
+    throw new Failure('usage', `${name} could not be started`, {
       hint: 'set EDITOR to another editor, such as nano; a graphical editor must wait: "code --wait"',
       cause: fault,
     });
   }
   const how = code === null ? `was ended by ${signal}` : `failed with exit code ${code}`;
-  throw new Failure('usage', `${name} ${how}: nothing was sent`);
+  throw new Failure('usage', `${name} ${how}`);
 }
 
 function runEditor(
@@ -120,7 +120,7 @@ export class Draft {
 
 /** The failure for an edited text that cannot be parsed. */
 export function unreadableText(reason: string): Failure {
-  return new Failure('usage', `cannot read the edited text: ${reason}`, { hint: 'nothing was sent' });
+  return new Failure('usage', `cannot read the edited text: ${reason}`);
 }
 
 function localFile<T>(file: string, work: () => T): T {

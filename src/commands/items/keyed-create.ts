@@ -61,7 +61,7 @@ function typedKey(
   if (key === undefined) return undefined;
   const problem = problemOf(key);
   if (typeof key === 'string' && problem === undefined) return key;
-  throw new Failure('usage', `the key in ${keyField} ${problem}`, { hint: 'nothing was sent' });
+  throw new Failure('usage', `the key in ${keyField} ${problem}`);
 }
 
 /** Sends it; unless it may exist already, and is found. */

@@ -84,7 +84,7 @@ async function openMark(list: ListRef, { host, settings }: Session) {
   try {
     makePrivateDirectory(dirname(file));
   } catch (error) {
-    throw fileFailure(`cannot create ${dirname(file)}`, error, 'nothing was sent');
+    throw fileFailure(`cannot create ${dirname(file)}`, error);
   }
   const lock = await takeLock(`${file}.lock`, { waitMs: 0 }, host);
   try {
@@ -105,11 +105,11 @@ function readMark(file: string): Mark | undefined {
     text = readFileSync(file, 'utf8');
   } catch (error) {
     if (errnoCode(error) === 'ENOENT') return undefined;
-    throw fileFailure(`cannot read ${file}`, error, 'nothing was sent');
+    throw fileFailure(`cannot read ${file}`, error);
   }
   const mark: unknown = attempt(() => JSON.parse(text));
   if (isMark(mark) && mark.path.startsWith('/')) return mark;
   throw new Failure('local-file', `cannot read ${file}: it is not a mark of --since last`, {
-    hint: 'remove it to list all items again; nothing was sent',
+    hint: 'remove it to list all items again',
   });
 }

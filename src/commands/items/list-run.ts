@@ -47,6 +47,6 @@ async function refuseOtherList(
   const { ids: here } = await service.resolve(settings.list());
   if (here.site === its.site && here.list === its.list) return;
   throw new Failure('usage', `run ${run} used list "${its.list}" of site "${its.site}"`, {
-    hint: `pass -s ${its.site} -l ${its.list}; nothing was sent`,
+    hint: `pass -s ${its.site} -l ${its.list}`,
   });
 }

@@ -100,7 +100,7 @@ export async function checkTarget(
   const here = runOrigin(session);
   if (here !== origin) {
     throw new Failure('usage', `run ${run} used ${origin}, but this command uses ${here}`, {
-      hint: `pass ${profile === undefined || profile === session.settings.profile() ? originFlags(origin, here) : `-p ${shellWord(profile)}`}; nothing was sent`,
+      hint: `pass ${profile === undefined || profile === session.settings.profile() ? originFlags(origin, here) : `-p ${shellWord(profile)}`}`,
     });
   }
   const { flags } = session.settings.sources;
@@ -112,7 +112,7 @@ export async function checkTarget(
     const typed = flags[flag];
     if (typed === undefined || typed === its || resolved?.ids[name] === its) continue;
     throw new Failure('usage', `run ${run} used ${name} "${its}", but ${flag} is "${typed}"`, {
-      hint: `leave out ${flag}; nothing was sent`,
+      hint: `leave out ${flag}`,
     });
   }
   const ids = { site: checkId(site, 'site'), list: checkId(list, 'list') };
@@ -159,7 +159,7 @@ export async function* doneItems(path: string): AsyncGenerator<DoneItem> {
     const done = doneRow(record);
     if (done?.id === undefined) continue;
     const reason = idProblem(done.id, 'item');
-    const problem = reason === undefined ? undefined : new Failure('usage', reason, { hint: 'nothing was sent' });
+    const problem = reason === undefined ? undefined : new Failure('usage', reason);
     yield { ...done, id: done.id, problem };
   }
 }

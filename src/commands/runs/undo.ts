@@ -124,7 +124,7 @@ async function undoRun(session: Session, word: string, flags: UndoFlags): Promis
       try {
         if (record.before !== undefined && record.before.header.identity !== identity) {
           throw new Failure('usage', `${journal} is the journal of another run`, {
-            hint: 'pass another file with --journal; nothing was sent',
+            hint: 'pass another file with --journal',
           });
         }
         await undoItems(undo, record, session);
@@ -166,18 +166,18 @@ function refuseOtherRuns(replay: Replay): void {
     const isWhole = isComplete(counts);
     const what = isWhole ? `, and undid all of its ${countOf(counts.done, 'item')}` : '';
     throw new Failure('usage', `run ${run} is the undo of run ${of}${what}: it created nothing to undo`, {
-      hint: isWhole ? 'nothing was sent' : `run "listctl runs undo ${of}" to resume it; nothing was sent`,
+      hint: isWhole ? undefined : `run "listctl runs undo ${of}" to resume it`,
     });
   }
   if (action !== 'create' && !keepsBefore) throw noEarlierValues(run, action);
-  refuseCompacted(replay, 'nothing was sent');
+  refuseCompacted(replay);
 }
 
 function noEarlierValues(run: string, action: string): Failure {
   const kind = { update: 'an update', delete: 'a delete' }[action];
   const why = kind === undefined ? `its action is ${action}` : `it is ${kind} without --keep-before`;
-  const hint = kind === undefined ? '' : 'the next time pass --keep-before, which keeps the earlier values; ';
-  return new Failure('usage', `cannot undo run ${run}: ${why}`, { hint: `${hint}nothing was sent` });
+  const hint = kind === undefined ? undefined : 'the next time pass --keep-before, which keeps the earlier values';
+  return new Failure('usage', `cannot undo run ${run}: ${why}`, { hint });
 }
 
 const words = {
@@ -294,7 +294,7 @@ async function sayFound(ids: readonly string[], run: string, { messages }: Sessi
 function changedSince({ header }: Replay, run: string, { path }: KeptValues): Failure {
   const why = `rows of it were sent or resolved after run ${header.run} undid a part of it`;
   return new Failure('usage', `cannot undo run ${run}: ${why}`, {
-    hint: `the earlier values of its items are in ${path}; nothing was sent`,
+    hint: `the earlier values of its items are in ${path}`,
   });
 }
 

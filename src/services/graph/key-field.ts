@@ -39,7 +39,7 @@ export function keyFieldOf({ name, type, isUnique, isIndexed, isWritable }: Colu
 }
 
 function unusable(name: string, reason: string, hint = 'pass a text column'): Failure {
-  return new Failure('usage', `invalid --key-field "${name}": ${reason}`, { hint: `${hint}; nothing was sent` });
+  return new Failure('usage', `invalid --key-field "${name}": ${reason}`, { hint: `${hint}` });
 }
 
 /** The notice about a key field before the first request. */

@@ -110,7 +110,7 @@ async function findByAddress(
     if (typeof found?.['id'] === 'string') return { site: id, list: found['id'].toLowerCase() };
   }
   throw new Failure('not-found', `site "${site}" on ${host} has no list at ${path}`, {
-    hint: 'check the address, and that the account may read the list; nothing was sent',
+    hint: 'check the address, and that the account may read the list',
   });
 }
 

@@ -89,7 +89,7 @@ function printFields(fields: Fields): string {
   const bytesMax = fieldsBytesMax + '{"fields":}'.length;
   // Counted only if it matters: no character takes more than three bytes.
   if (3 * body.length <= bytesMax || Buffer.byteLength(body) <= bytesMax) return body;
-  throw new Failure('usage', 'the fields of an item cannot be longer than 8 MiB as JSON', { hint: 'nothing was sent' });
+  throw new Failure('usage', 'the fields of an item cannot be longer than 8 MiB as JSON');
 }
 
 /** As a string of RFC 9651, section 3.3.3 (keys-1). Without spread, which takes a microsecond for each row. */

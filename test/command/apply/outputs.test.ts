@@ -46,7 +46,7 @@ test("--state '' is 2, and nothing is sent", async ({ service, world }) => {
 
   const { exitCode, stderr } = await world.apply('--init', '--yes', '--state', '');
 
-  expect([exitCode, stderr]).toEqual([2, 'listctl: invalid --state "": expected a file\n']);
+  expect([exitCode, stderr]).toEqual([2, 'listctl: invalid --state "": expected a file\n  nothing was sent\n']);
   expect([service.writes(), readdirSync(world.path)]).toEqual([[], ['home', 'manifest.yaml']]);
 });
 

@@ -38,7 +38,7 @@ describe('--target', () => {
   });
 
   test.for([
-    ['A', 'did you mean "a"?; nothing was sent'],
+    ['A', 'did you mean "a"?\n  nothing was sent'],
     ['elsewhere', 'nothing was sent'],
   ] as const)('%s is in neither manifest nor state: 2', async ([key, hint], { changed }) => {
     const before = changed.service.requests.length;

@@ -100,7 +100,7 @@ test('the printed commands have the flags that select the service, and a refusal
     new RegExp(`look for their items with:\\s+listctl runs resolve \\S+ --base-url ${service.url} --auto`),
   );
   expect(elsewhere.exitCode).toBe(2);
-  expect(elsewhere.stderr).toContain(`pass --base-url ${service.url}; nothing was sent`);
+  expect(elsewhere.stderr).toContain(`pass --base-url ${service.url}\n  nothing was sent`);
 });
 
 test('a row in doubt names its command in JSON too', async () => {

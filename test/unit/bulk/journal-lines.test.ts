@@ -122,7 +122,7 @@ describe('the first line', () => {
     expect(read(encodeLine({ ...header, version: 3 } as never))).toEqual(
       expect.objectContaining({
         message: `${path} was written by a newer listctl (journal version 3)`,
-        details: { hint: 'update listctl; nothing was sent, and the file was not changed' },
+        details: { hint: 'update listctl; the file was not changed' },
       }),
     );
     expect(read(encodeLine({ ...header, rows: 'all' } as never))).toEqual(
