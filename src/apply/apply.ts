@@ -230,7 +230,7 @@ function createState({ opened, flags, saved }: ApplyOptions, session: Session): 
   const otherwise =
     opened.schema === undefined
       ? 'without it every item of the manifest would be created, including those that already exist'
-      : `without it the items of the list are imported that have the ${manifest.key} of an item of the manifest`;
+      : `without a state file, existing items whose ${manifest.key} is in the manifest are imported`;
   throw new Failure('usage', `no state file at ${statePath}`, {
     hint: `restore it, or pass --init if this is the first run\n${otherwise}`,
   });
@@ -296,7 +296,7 @@ async function readItems(begun: State, options: ApplyOptions, session: Session):
   const imported = uniqueItems(others, begun.key);
   if (scope.prune && unmanaged > 0) {
     const items = `${countOf(unmanaged, 'item')} of the list that ${unmanaged === 1 ? 'is' : 'are'} not in the manifest`;
-    await session.messages.say(`--prune does not delete ${items}: no state has them`);
+    await session.messages.say(`--prune keeps ${items}: ${unmanaged === 1 ? 'it is' : 'they are'} not in the state`);
   }
   const there = [...imported].map(([key, item]) => [key, { ...item, kind: 'there' }] as const);
   return { current: new Map(there), imported, isSame };
@@ -346,7 +346,7 @@ async function planChanges(
   const plan = createPlan({
     ...{ ...limited, ...read, prune },
     canResend: (doubt) => {
-      if (opened.schema?.list.keyColumn(manifest.key)?.promise === 'unique') return true;
+      if (opened.schema?.list.keyColumn(manifest.key)?.guarantee === 'unique') return true;
       if (doubt.idempotencyKey === null || present === undefined) return false;
       const ageMs = keyAgeMs(doubt, present());
       return ageMs !== undefined && ageMs < keyWindowMs;

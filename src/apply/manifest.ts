@@ -8,9 +8,9 @@ import {
   type Extent,
   eachElement,
   eachMember,
+  formatPosition,
   JsonFault,
   parsePart,
-  placeText,
   refuseRest,
   skipBlanks,
 } from '../core/json-scan.ts';
@@ -89,19 +89,19 @@ function parseJsonManifest(text: string, name: string): ManifestDocument {
     let head: ManifestHead = {};
     const end = eachMember(text, skipBlanks(text, 0), (member, value) => {
       if (member === 'items') items = value;
-      const where = `${name}, ${placeText(text, value.start)}`;
+      const where = `${name}, ${formatPosition(text, value.start)}`;
       head = { ...head, ...readHead(member, () => parsePart(text, value), where) };
     });
     refuseRest(text, end);
     if (items === undefined) throw noItems(name);
     const { start } = items;
-    if (text[start] !== '[') throw invalid(`${name}, ${placeText(text, start)}`, 'items is not a list');
+    if (text[start] !== '[') throw invalid(`${name}, ${formatPosition(text, start)}`, 'items is not a list');
     const lines = lineCounter(text);
     eachElement(text, start, (extent) => rows.push(...rowOf(text, extent, lines(extent.start))));
     return { ...head, rows };
   } catch (error) {
     if (!(error instanceof JsonFault)) throw error;
-    throw invalid(`${name}, ${placeText(text, error.at)}`, error.message);
+    throw invalid(`${name}, ${formatPosition(text, error.at)}`, error.message);
   }
 }
 

@@ -5,10 +5,10 @@ import { type JsonObject, printJson, withoutUndefined } from '../core/json.ts';
 import {
   type Extent,
   eachElement,
+  formatPosition,
   JsonFault,
   JsonMembers,
   parsePart,
-  placeText,
   refuseRest,
   skipBlanks,
 } from '../core/json-scan.ts';
@@ -25,7 +25,8 @@ import {
   targetText,
 } from './state.ts';
 
-const planVersion = 1;
+/** In version 1 the manifest was named `seed`. */
+const planVersion = 2;
 
 /** A plan, and what it was made from. */
 export interface PlanFile extends Omit<Plan, 'learned'> {
@@ -54,7 +55,7 @@ export function* printPlan(plan: PlanFile): Generator<string> {
   const { file, sha256 } = manifest;
   const head = withoutUndefined({
     ...{ listctl: 'plan', version: planVersion, target: { origin, site, list }, state: { lineage, serial }, key },
-    ...{ seed: { file, sha256 }, prune, refresh, targets, counts: { ...counts } },
+    ...{ manifest: { file, sha256 }, prune, refresh, targets, counts: { ...counts } },
     conflicts: conflicts.map(({ key, id, action, found = null }) => ({ key, id, action, found })),
     ...{ inDoubt, orphaned, imported },
     duplicates: duplicates?.map(({ key, ids }) => ({ key, ids })),
@@ -89,7 +90,7 @@ const countNames = [
 ] as const satisfies readonly (keyof PlanCounts)[];
 
 const memberNames = [
-  ...['listctl', 'version', 'target', 'state', 'key', 'seed', 'prune', 'refresh', 'targets'],
+  ...['listctl', 'version', 'target', 'state', 'key', 'manifest', 'prune', 'refresh', 'targets'],
   ...['counts', 'conflicts', 'inDoubt', 'orphaned', 'imported', 'duplicates', 'steps'],
 ];
 
@@ -99,9 +100,13 @@ export function readPlan(text: string, path: string): PlanFile {
     return parsePlan(text, path);
   } catch (error) {
     if (!(error instanceof JsonFault)) throw error;
-    throw new Failure('local-file', `${path} is not a valid plan: ${placeText(text, error.at)}: ${error.message}`, {
-      hint: 'create a new plan: listctl plan MANIFEST --out FILE',
-    });
+    throw new Failure(
+      'local-file',
+      `${path} is not a valid plan: ${formatPosition(text, error.at)}: ${error.message}`,
+      {
+        hint: 'create a new plan: listctl plan MANIFEST --out FILE',
+      },
+    );
   }
 }
 
@@ -115,6 +120,11 @@ function parsePlan(text: string, path: string): PlanFile {
       hint: 'update listctl',
     });
   }
+  if (version === '1') {
+    throw new Failure('usage', `${path} was written by an older listctl`, {
+      hint: 'create a new plan: listctl plan MANIFEST --out FILE',
+    });
+  }
   const read = new JsonMembers(text, start, memberNames);
   refuseRest(text, read.end);
   read.word('listctl', ['plan']);
@@ -122,7 +132,7 @@ function parsePlan(text: string, path: string): PlanFile {
   const object = (name: string, names: readonly string[]) => new JsonMembers(text, read.extent(name).start, names);
   const target = object('target', ['origin', 'site', 'list']);
   const state = object('state', ['lineage', 'serial']);
-  const manifest = object('seed', ['file', 'sha256']);
+  const manifest = object('manifest', ['file', 'sha256']);
   const plan = {
     target: { origin: target.text('origin'), site: target.id('site', 'site'), list: target.id('list', 'list') },
     state: { lineage: state.text('lineage'), serial: state.count('serial') },

@@ -153,7 +153,7 @@ class Planner {
     const found = this.#input.others?.get(key) ?? [];
     const [item] = found;
     if (known?.inDoubt === undefined || item === undefined || found.length > 1) return known;
-    if (!holds(item.fields, known.fields, this.#isSame)) return known;
+    if (!includesFields(item.fields, known.fields, this.#isSame)) return known;
     const settled = { ...item, fields: known.fields };
     this.#learned.set(key, settled);
     return settled;
@@ -168,7 +168,8 @@ class Planner {
       if (current?.kind === 'gone') this.#create(item, { why: 'gone' });
       else if (!this.#refuses('update', key, known, current)) {
         const now = current?.kind === 'there' ? current : known;
-        if (holds(now.fields, fields, this.#isSame)) this.#leave(key, known, { id: known.id, fields, etag: now.etag });
+        if (includesFields(now.fields, fields, this.#isSame))
+          this.#leave(key, known, { id: known.id, fields, etag: now.etag });
         else this.#update(item, known, now);
       }
     }
@@ -253,7 +254,7 @@ class Planner {
   #delete(key: string, { id, fields: applied }: KnownItem, now: Pick<KnownItem, 'fields' | 'etag'>): void {
     const sent = { fields: {}, before: now.fields, after: {} };
     const step = { number: this.#next, action: 'delete', key, id, ...etagOf(now), ...sent } as const;
-    this.#push(step, !holds(now.fields, applied, this.#isSame));
+    this.#push(step, !includesFields(now.fields, applied, this.#isSame));
   }
 
   #push(step: ItemStep, isDrift: boolean): void {
@@ -290,7 +291,7 @@ export function hasKey(
 const isSameJson: SameField = (_, one, other) => isSameField(one, other);
 
 /** Whether fields include all that are named, with their values. */
-export function holds(fields: Fields, named: Fields, isSame = isSameJson): boolean {
+export function includesFields(fields: Fields, named: Fields, isSame = isSameJson): boolean {
   for (const name in named) if (!isSame(name, ownField(fields, name), named[name])) return false;
   return true;
 }

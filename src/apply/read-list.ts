@@ -6,7 +6,7 @@ import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { type Fields, type Item, ownField, strongTag } from '../core/item.ts';
 import { type JsonValue, NumberToken } from '../core/json.ts';
-import { countOf, listNames } from '../core/text.ts';
+import { listNames } from '../core/text.ts';
 import { jsonText } from '../output/layout.ts';
 import { keyText, type Manifest } from './manifest.ts';
 import { foldKey, type ManifestSchema } from './manifest-schema.ts';
@@ -14,7 +14,7 @@ import type { CurrentItem, Duplicate } from './plan.ts';
 import { refreshItems } from './refresh.ts';
 import { type KnownItem, type State, shorten } from './state.ts';
 
-/** Up to so many items are read one by one, if nothing is to be created. */
+/** Maximum number of items that are read one by one, if nothing is to be created. */
 const fewItems = 10;
 
 /** A page costs the same whatever its length; this is the longest ("Get items of a list"). */
@@ -232,12 +232,10 @@ export function uniqueItems(
   });
 }
 
-/** `2 keys of the manifest belong to several items of the list: "a" (1, 2), "b" (3, 4)` */
+/** `several items in the list have the same key: "a" (1, 2), "b" (3, 4)` */
 export function duplicatesText(duplicates: readonly Duplicate[]): string {
-  const keys = duplicates.length === 1 ? 'a key' : countOf(duplicates.length, 'key');
-  const belong = duplicates.length === 1 ? 'belongs' : 'belong';
   const named = listNames(duplicates.map(duplicateText), 10);
-  return `${keys} of the manifest ${belong} to several items of the list: ${named}`;
+  return `several items in the list have the same key: ${named}`;
 }
 
 function duplicateText({ key, ids }: Duplicate): string {

@@ -8,9 +8,9 @@ import { printJson, withoutUndefined } from '../core/json.ts';
 import {
   type Extent,
   eachMember,
+  formatPosition,
   JsonFault,
   JsonMembers,
-  placeText,
   refuseRest,
   skipBlanks,
 } from '../core/json-scan.ts';
@@ -185,7 +185,7 @@ function checkBytes(bytes: Buffer, path: string): State {
     return parseState(text, path);
   } catch (error) {
     if (!(error instanceof JsonFault)) throw error;
-    throw damaged(path, `${placeText(text, error.at)}: ${error.message}`);
+    throw damaged(path, `${formatPosition(text, error.at)}: ${error.message}`);
   }
 }
 

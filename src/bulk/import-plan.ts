@@ -14,6 +14,7 @@ import type { ResolvedList } from '../services/service.ts';
 import type { EarlierFile } from './earlier-values.ts';
 import { type BulkOptions, withHalfRate } from './flags.ts';
 import type { RunInput } from './input-match.ts';
+import { toRecordedKey } from './journal-format.ts';
 import type { Replay } from './journal-read.ts';
 import type { RowKeys } from './key-checks.ts';
 import { IdSet } from './keys.ts';
@@ -117,7 +118,7 @@ function openRunRecord(
       ...input.target,
       ...facts,
       keysFrom: input.keysFrom,
-      keyField: input.keyField,
+      keyField: input.keyField && toRecordedKey(input.keyField),
       keepsBefore: keepBefore || undefined,
     },
     concurrency,
@@ -160,7 +161,7 @@ export async function planRows(
   const { summary, report, rejects } = outputs;
   const { action, ignoreMissing = false } = command;
   const { inDoubt } = options;
-  const { promise = 'none' } = run.input.keyField ?? {};
+  const { guarantee = 'none' } = run.input.keyField ?? {};
   const { idempotency, sendsKeys } = session.settings;
   const list = run.list.ids;
   const before = decision.kind === 'resume' ? decision.before : undefined;
@@ -192,7 +193,7 @@ export async function planRows(
       before,
       inDoubt,
       present,
-      isProvable: promise !== 'none',
+      isProvable: guarantee !== 'none',
       clock: session.host.clock,
       ...repeats,
     }),
@@ -203,12 +204,12 @@ export async function planRows(
         : createRowSender(action, list, client, {
             ...{ keyOf, ignoreMissing, seenIds, items: items ?? ofService },
             sendsKeys: sendsKeys || (items !== undefined && !run.hasOwnKeys),
-            looksUp: promise === 'indexed' && inDoubt !== 'retry',
+            looksUp: guarantee === 'indexed' && inDoubt !== 'retry',
           }),
     rejects: rejects && openRejectsFile(rejects, openRejects(file)),
     nextSteps: nextSteps({
       resumeOf,
-      keepsDoubt: action === 'create' && idempotency !== 'honored' && promise !== 'unique',
+      keepsDoubt: action === 'create' && idempotency !== 'honored' && guarantee !== 'unique',
       repair: (kinds, word) => {
         if (action === 'delete' && kinds.size === 1 && kinds.has('not-found'))
           return `count missing items as deleted with: ${resumeOf(word)} --ignore-missing`;

@@ -27,6 +27,16 @@ export interface InputFacts {
 /** What a later session may change: its input has the rows of the header, some of them fixed, and more of them. */
 export type SessionInput = Pick<JournalHeader, 'file' | 'input' | 'rows' | 'mapping' | 'reading'>;
 
+/** A key column as a journal has it: the member of the guarantee is named as in the first version of the format. */
+export interface RecordedKey {
+  readonly column: string;
+  readonly promise: KeyColumn['guarantee'];
+}
+
+export function toRecordedKey({ column, guarantee }: KeyColumn): RecordedKey {
+  return { column, promise: guarantee };
+}
+
 /** The first line of a journal. Holds hashes and ids, never a token or a field's value (docs/decisions.md, journal-6). */
 export interface JournalHeader {
   readonly listctl: 'journal';
@@ -59,8 +69,8 @@ export interface JournalHeader {
   readonly idempotency: 'unknown' | 'honored' | 'none';
   /** The value of `--idempotency-key-from`; undefined for random keys. */
   readonly keysFrom?: string | undefined;
-  /** The column that keys are written into (`--key-field`), and what it promised when the run began. */
-  readonly keyField?: KeyColumn | undefined;
+  /** The column that keys are written into (`--key-field`), with its guarantee when the run began. */
+  readonly keyField?: RecordedKey | undefined;
   /** Whether the earlier values of its items are kept, in a file next to this one. */
   readonly keepsBefore?: true | undefined;
   /** ISO 8601, UTC. */
@@ -333,7 +343,7 @@ const isShapedHeader = shaped<JournalHeader>({
   shard: orNull(isString),
   idempotency: oneOf('unknown', 'honored', 'none'),
   keysFrom: maybe(isString),
-  keyField: maybe(shaped<KeyColumn>({ column: isString, promise: oneOf('unique', 'indexed', 'none') })),
+  keyField: maybe(shaped<RecordedKey>({ column: isString, promise: oneOf('unique', 'indexed', 'none') })),
   keepsBefore: maybe(oneOf(true)),
   startedAt: isDate,
   isShrunk: maybe(oneOf(true)),

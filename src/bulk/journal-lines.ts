@@ -48,14 +48,14 @@ function newerJournal(path: string, version: number): Failure {
 /** The failure for a journal that was removed, moved or replaced during its run. */
 export function lostJournal(path: string): Failure {
   return new Failure('local-file', `cannot write ${path}: it was removed or replaced during the run`, {
-    hint: 'restore the file if it was moved; otherwise check the list before sending these rows again\nno further row is sent, and the results of this run are recorded nowhere else',
+    hint: 'restore the file if it was moved; otherwise check the list before sending these rows again\nthe run was stopped; there is no other record of its results',
   });
 }
 
 /** The failure for a journal that another process wrote to. */
 export function sharedJournal(path: string): Failure {
   return new Failure('local-file', `cannot write ${path}: another process writes to it`, {
-    hint: 'wait until the other run has ended, then pass --resume\nno further row is sent; rows that were in flight may be in doubt; the file may be mounted at two paths, each with a lock of its own',
+    hint: 'wait until the other run has ended, then pass --resume\nthe run was stopped; rows that were in flight may be in doubt; the file may be mounted at two paths, which do not share a lock',
   });
 }
 

@@ -62,7 +62,7 @@ export class RunRows {
    */
   take(record: RowRecord, at: number): string | undefined {
     const [letter, row] = record;
-    if (row > this.#rowMax) return `it names row ${row}, but the input has ${this.#rowMax}`;
+    if (row > this.#rowMax) return `it refers to row ${row}, but the input has ${this.#rowMax} rows`;
     if (this.stateOf(row) === 'done') return `it follows the completion of row ${row}`;
     if (letter === 'I') this.#intend(record, at);
     else if (letter === 'N') this.#restore(row);

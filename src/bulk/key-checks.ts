@@ -60,7 +60,7 @@ export async function watchKeys(
 
 function sameItem(earlier: KeyedRow, row: KeyedRow): Failure {
   const places = `rows ${earlier.number} and ${row.number} (lines ${earlier.line} and ${row.line})`;
-  return new Failure('usage', `${places} have the same id: --keep-before takes each item once`, {
+  return new Failure('usage', `${places} have the same id: --keep-before requires unique ids`, {
     hint: 'merge the rows, or leave out --keep-before',
   });
 }
@@ -239,6 +239,6 @@ function ownKeys(
 
 function badKey({ number, line }: KeyedRow, field: string, problem: string): Failure {
   return new Failure('usage', `row ${number} (line ${line}): the key in "${field}" ${problem}`, {
-    hint: 'set a key in every row, or leave out this column: listctl makes the keys then',
+    hint: 'set a key in every row, or leave out this column, and listctl generates them',
   });
 }

@@ -5,11 +5,11 @@ import { GroupCommit, type RunJournal } from './journal.ts';
 import { Queue } from './queues.ts';
 import type { NumberedRow, RowResult, RunningCounts, Sender, SendTask, Task } from './task.ts';
 
-type Place<V> = { value: V | undefined };
+type Slot<V> = { value: V | undefined };
 
 /** Delivers results in the order of their places, one at a time. */
 export class OrderedResults<V> {
-  readonly #places = new Queue<Place<V>>();
+  readonly #slots = new Queue<Slot<V>>();
   readonly #deliver: (value: V) => Promise<void> | undefined;
   readonly #onRoom: (error: unknown) => void;
   #isDelivering = false;
@@ -26,24 +26,24 @@ export class OrderedResults<V> {
 
   /** The number of results that are not delivered yet; 0 after a failure. */
   get size(): number {
-    return this.hasFailed ? 0 : this.#places.size;
+    return this.hasFailed ? 0 : this.#slots.size;
   }
 
   get isIdle(): boolean {
-    return !this.#isDelivering && (this.hasFailed || this.#places.size === 0);
+    return !this.#isDelivering && (this.hasFailed || this.#slots.size === 0);
   }
 
-  next(): Place<V> {
-    const place: Place<V> = { value: undefined };
-    if (!this.hasFailed) this.#places.push(place);
+  next(): Slot<V> {
+    const place: Slot<V> = { value: undefined };
+    if (!this.hasFailed) this.#slots.push(place);
     return place;
   }
 
   pump(): boolean {
     if (this.#isDelivering || this.hasFailed) return false;
-    const before = this.#places.size;
-    for (let first = this.#places.first; first?.value !== undefined; first = this.#places.first) {
-      this.#places.shift();
+    const before = this.#slots.size;
+    for (let first = this.#slots.first; first?.value !== undefined; first = this.#slots.first) {
+      this.#slots.shift();
       const taking = this.#tryToDeliver(first.value);
       if (taking === undefined) continue;
       this.#isDelivering = true;
@@ -53,7 +53,7 @@ export class OrderedResults<V> {
       );
       break;
     }
-    return this.#places.size < before;
+    return this.#slots.size < before;
   }
 
   /** Turns a synchronous error into a rejection, so that the listener is not called from within `pump`. */
@@ -84,7 +84,7 @@ export interface Entry<R, T> {
   isDoubtful: boolean;
   request: RequestAttempts<T> | undefined;
   failure: (() => unknown) | undefined;
-  readonly place: Place<RowResult<R, T>>;
+  readonly place: Slot<RowResult<R, T>>;
   /** The outcome, once known; reported when it is on disk. */
   result: RowResult<R, T> | undefined;
   state: keyof RunningCounts;
@@ -215,7 +215,7 @@ export class Ledger<R extends NumberedRow, T> {
   /** Withdraws the intent of a row that is sent later: it is as before, or in doubt if it was sent already. */
   requeue(entry: Entry<R, T>): void {
     const { row } = entry.task;
-    if (entry.isDoubtful) this.commit.add(['U', row.number, 'it was to be sent again', null]);
+    if (entry.isDoubtful) this.commit.add(['U', row.number, 'queued for retry', null]);
     else this.commit.add(['N', row.number]);
     this.#move(entry, entry.isDoubtful ? 'inDoubt' : 'left');
   }

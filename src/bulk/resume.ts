@@ -211,14 +211,14 @@ function refuseOtherKeyField(before: Replay, input: RunInput): void {
   if (own === undefined && here !== undefined) throw refuse('it has no key field', 'leave out --key-field');
   if (own !== undefined && own.column !== here?.column)
     throw refuse(`its key field is ${own.column}`, `pass --key-field ${own.column}`);
-  if (own === undefined || here === undefined || promises.indexOf(here.promise) >= promises.indexOf(own.promise))
+  if (own === undefined || here === undefined || guarantees.indexOf(here.guarantee) >= guarantees.indexOf(own.promise))
     return;
   const was = own.promise === 'unique' ? 'unique' : 'indexed';
   throw refuse(`${own.column} is no longer ${was}`, `make the column ${was} again`);
 }
 
 /** The weakest first. */
-const promises: readonly KeyColumn['promise'][] = ['none', 'indexed', 'unique'];
+const guarantees: readonly KeyColumn['guarantee'][] = ['none', 'indexed', 'unique'];
 
 function otherRecord({ header, counts }: Replay, journal: string): Failure {
   const known = counts.done === 0 ? '' : `, which forgets the ${countOf(counts.done, 'row')} that it did`;

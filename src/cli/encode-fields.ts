@@ -80,7 +80,7 @@ export async function toListFields(
   const { keyField } = flags;
   const options = { ...parseFormFlags(flags), filled: keyField === undefined ? [] : [keyField], commaAdvice };
   if (flags.dryRun && !settings.address().startsWith('local:') && !hasToken(settings.sources)) {
-    await messages.say('without a token the columns of the list are not read: fields are shown as they were typed');
+    await messages.say('no token, so columns were not read; fields are shown as typed');
     return typed.fields;
   }
   const form = await openEncoder(list, options, session);
@@ -105,7 +105,7 @@ export async function keyColumnsOf({ service }: Pick<Session, 'service'>): Promi
   const { keyColumns } = await service.load();
   if (keyColumns !== undefined) return keyColumns;
   throw new Failure('usage', '--key-field is only for Microsoft Graph', {
-    hint: 'pass --service graph, or leave it out: the service gets an Idempotency-Key',
+    hint: 'pass --service graph, or omit it: other services get an Idempotency-Key header',
   });
 }
 
@@ -118,6 +118,6 @@ export async function openKeyField(name: string, list: ListRef, session: Session
   const keyColumns = await keyColumnsOf(session);
   const keyField = await keyColumns.open(name, list, await session.service.client());
   const { say, notice } = session.messages;
-  await (keyField.promise === 'unique' ? notice : say)(`listctl: ${keyColumns.describe(keyField)}`);
+  await (keyField.guarantee === 'unique' ? notice : say)(`listctl: ${keyColumns.describe(keyField)}`);
   return keyField;
 }

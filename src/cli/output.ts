@@ -170,7 +170,7 @@ function watchResults<T>(
 function emptyQueryText(query: string, isArray: boolean): string {
   const advice =
     isArray && !query.trimStart().startsWith('[') ? `: several results are an array, so try [].${query}` : '';
-  return `note: the query gave nothing${advice}`;
+  return `note: the query returned nothing${advice}`;
 }
 
 /** Prints one result; returns undefined if there is nothing to wait for. */

@@ -106,7 +106,7 @@ function findList(manifest: ListNames, sources: Sources): NamedList {
 /** The address has the site: another one that was given would be ignored. */
 function listAddress(list: string, site: string | undefined): NamedList {
   if (site === undefined) return { url: list };
-  throw new Failure('usage', `--list is an address, which has the site; the site "${site}" cannot be given as well`, {
+  throw new Failure('usage', '--site cannot be used when --list is a URL', {
     hint: 'leave out --site',
   });
 }

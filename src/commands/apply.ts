@@ -69,7 +69,7 @@ export const setUpPlan: SetUp = (command, context) => {
     globalFlags: ['site', 'list', 'output'],
     formats: ['markdown'],
     exitCodes: {
-      0: 'also if there are changes, without --detailed-exitcode',
+      0: 'with or without changes (see --detailed-exitcode)',
       2: 'invalid usage, an empty manifest or no state',
       5: 'the saved plan is out of date',
       8: '--detailed-exitcode: a key is in doubt',

@@ -128,7 +128,7 @@ async function askAll(session: Session): Promise<Answers | (Pick<Answers, 'profi
   const owner = all.find(({ setup }) => address.kind === 'http' && setup.ownsHost(address.url.host));
   if (owner !== undefined) {
     const problem = (answer: string) => problemWith(answer, owner.setup.parseListUrl);
-    const question = `This is ${factsOf(owner.kind).title}. Address of the list in the browser`;
+    const question = `${factsOf(owner.kind).title} detected. URL of the list`;
     return { profile, listAddress: await askText(question, { problem }, session) };
   }
   const site = await ask('Site', 'site', (answer) => checkId(answer, 'site'));

@@ -16,7 +16,7 @@ import {
   statePathOf,
   withLockedState,
 } from '../apply/open.ts';
-import { type CurrentItem, hasKey, holds } from '../apply/plan.ts';
+import { type CurrentItem, hasKey, includesFields } from '../apply/plan.ts';
 import { doubtObject } from '../apply/plan-file.ts';
 import {
   checkTarget,
@@ -160,7 +160,7 @@ const listCommand: CommandSpec = {
 
 const showCommand: CommandSpec = {
   name: 'show',
-  summary: 'show what the state knows of an item',
+  summary: 'show a managed item',
   setUp: (command, context) => {
     addStateArgument(command);
     command.argument('<key>', 'key of a managed item').action(
@@ -321,7 +321,7 @@ function resolve(
     const items = await session.service.items();
     const item = await client.send(items.get({ site, list, id: checkId(id, 'item') }));
     const found = schema === undefined ? item.fields : schema.written(item.fields, Object.keys(known.fields));
-    if (!flags.force && !holds(found, known.fields, schema?.isSame)) {
+    if (!flags.force && !includesFields(found, known.fields, schema?.isSame)) {
       throw new Failure('conflict', `item ${item.id} does not match what was sent for "${key}"`, {
         hint: 'pass --force if it is the right item; nothing was changed',
       });

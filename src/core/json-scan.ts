@@ -293,7 +293,7 @@ export class JsonMembers {
 }
 
 /** Formats a place of a text: `line 3, column 7`. */
-export function placeText(text: string, at: number): string {
+export function formatPosition(text: string, at: number): string {
   const before = text.slice(0, at);
   const line = before.split('\n').length;
   return `line ${line}, column ${at - before.lastIndexOf('\n')}`;

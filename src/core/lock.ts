@@ -132,7 +132,7 @@ export function refuseHardLinks(path: string): void {
   const copy = `${path}.copy`;
   throw new Failure(
     'local-file',
-    `cannot lock ${path}: the file has ${links} hard links, each with a lock of its own`,
+    `cannot lock ${path}: the file has ${links} hard links, which would not share a lock`,
     {
       hint: `replace it with a copy: ${['cp', '--', path, copy].map(shellWord).join(' ')} && ${['mv', '--', copy, path].map(shellWord).join(' ')}`,
     },

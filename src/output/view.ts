@@ -9,14 +9,14 @@ export const dryRunFormats = [...outputFormats, 'curl', 'markdown'] as const;
 export type PrintFormat = (typeof dryRunFormats)[number];
 
 export const formatMeanings: Readonly<Record<(typeof outputFormats)[number], string>> = {
-  pretty: 'for people: a table, or a name and a value a line; it may change',
-  json: 'one value; an array where several were asked for',
-  jsonl: 'one JSON value a line, as it comes',
+  pretty: 'human-readable; may change between versions',
+  json: 'one value, or an array if several were requested',
+  jsonl: 'one JSON value per line, streamed',
   yaml: 'the same as json, as YAML 1.2',
   csv: 'a header line, then a line for each; quoted where needed (RFC 4180)',
   tsv: 'the same with tabs',
-  id: 'the ids alone, one a line: what the next command takes',
-  none: 'nothing: the exit code and the summary tell',
+  id: 'ids only, one per line',
+  none: 'no output; check the exit code',
 };
 
 /** The terminal that a text is made for. */

@@ -97,7 +97,7 @@ export interface KeyColumn {
    * With unique values a create may be sent again, with an index it can be looked up, and without one it
    * stays in doubt.
    */
-  readonly promise: 'unique' | 'indexed' | 'none';
+  readonly guarantee: 'unique' | 'indexed' | 'none';
 }
 
 /** What is known about a create, to tell whether an item is its own. */

@@ -105,7 +105,7 @@ export async function endMistake(
   write('bad.csv', 'Title,Count:number\na,x\n');
   write('ids.txt', '1\n2\n');
   write('wrong.yaml', 'items: [\n');
-  write('plan.json', '{"listctl":"plan","version":1}');
+  write('plan.json', '{"listctl":"plan","version":2}');
   const place = { LISTCTL_SITE: 'root', LISTCTL_LIST: 'Tasks', LISTCTL_SERVICE: service };
   const env = { ...environmentIn(directory.path, server), ...place };
   const host = testHost({ cwd: directory.path, env });

@@ -221,7 +221,7 @@ describe('nothing is sent', () => {
 });
 
 test.each([
-  ['Unique', 'Unique is unique: '],
+  ['Unique', 'Unique has unique values: '],
   ['Indexed', 'Indexed is indexed, but not unique: '],
   ['Plain', 'warning: Plain is not indexed: '],
 ])('what %s promises is said on a terminal', async (column, says) => {
@@ -433,7 +433,7 @@ describe('an item that a look-up finds by a key of the input', () => {
     const second = await importRows(graph, 'Unique', '--resume', later);
 
     expect([first.exitCode, second.exitCode, (await graph.items()).size]).toEqual([8, 0, 2]);
-    expect(statuses(first)[0]?.error?.message).toContain('it cannot be told whether this create made it');
+    expect(statuses(first)[0]?.error?.message).toContain('it is unclear whether this create made it');
   });
 
   test('later than the refusal of a repeat leaves the row in doubt until then', async () => {

@@ -104,7 +104,10 @@ test('items list --where finds a person by mail address', async () => {
   const list = (mail: string) => listctl(['items', 'list', '--where', `Owner=${mail}`, '--non-indexed', '-o', 'id']);
   expect(await list('ann@contoso.com')).toMatchObject({ exitCode: 0, stdout: '1\n' });
   const unknown = await list('eve@contoso.com');
-  expect(unknown).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('is not a person of the site') });
+  expect(unknown).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('no user of the site has the address'),
+  });
 });
 
 test('several persons are read with the mail addresses of the users', async () => {
@@ -135,8 +138,8 @@ describe('a value that its column cannot have is named', () => {
     { name: 'Words', text: 'x;y', says: '--split' },
     { name: 'Shelf', text: 'Fiction', says: '"Fiction" is not an id (expected a number, such as 7)' },
     { name: 'Owner', text: 'Ann', says: '"Ann" is not a person (expected a mail address, or an id such as 7)' },
-    { name: 'Owner', text: 'eve@contoso.com', says: '"eve@contoso.com" is not a person of the site' },
-    { name: 'Owner', text: 'bo@contoso.com', says: 'pass one of their ids, 8, 9' },
+    { name: 'Owner', text: 'eve@contoso.com', says: 'no user of the site has the address "eve@contoso.com"' },
+    { name: 'Owner', text: 'bo@contoso.com', says: 'pass one of their ids: 8, 9' },
   ])('$name: $text', async ({ name, text, says, ofFlag = says }) => {
     const books = file('books.csv', `Title,${name}\nDune,${csvCell(text)}\n`);
     const bulk = await listctl(['items', 'create', '--from', books]);
@@ -183,7 +186,7 @@ describe('a heading that is no column that can be written is named', () => {
       header: 'Title,Staus',
       says: 'column 2: invalid header: the list has no column "Staus" (did you mean "Status"?)',
     },
-    { header: 'Title,Due Date', says: 'the list has no column "Due Date", but Due_x0020_Date is displayed so' },
+    { header: 'Title,Due Date', says: 'the list has no column "Due Date"; its internal name is Due_x0020_Date' },
     { header: 'Title,Created', says: 'only the service sets "Created"' },
     { header: 'Title,Sum', says: 'only the service sets "Sum"' },
     { header: 'Title,_Secret', says: 'only the service sets "_Secret"' },
@@ -355,7 +358,7 @@ test('a dry run of one item shows what would be sent, or without a token what wa
   expect(await shown()).toEqual({ body: { fields: { Title: 'a', Count: 7 } }, stderr: '' });
   expect(await shown({ env: { LISTCTL_TOKEN: '' } })).toEqual({
     body: { fields: { Title: 'a', Count: '7' } },
-    stderr: expect.stringContaining('without a token the columns of the list are not read'),
+    stderr: expect.stringContaining('no token, so columns were not read'),
   });
   expect(writes()).toEqual([]);
 });

@@ -315,7 +315,7 @@ describe('init with the address of a list', () => {
     const host = testHost({ ...directory, terminal: 120 });
     const running = main(['init', '-p', 'books'], host);
     await host.answer('Service URL', 'https://graph.microsoft.com/v1.0\r');
-    await host.answer('Address of the list in the browser', 'Books\r');
+    await host.answer('URL of the list', 'Books\r');
     await host.answer('is not the address of a list', '\u0003');
     expect(await running).not.toBe(0);
   });
@@ -418,7 +418,7 @@ describe('regressions', () => {
   });
 
   test.each([
-    [['-s', 'other.sharepoint.com:/sites/y', '-l', address], 'cannot be given as well'],
+    [['-s', 'other.sharepoint.com:/sites/y', '-l', address], '--site cannot be used when --list is a URL'],
     [['-s', 'https://contoso.sharepoint.com/sites/x', '-l', 'Books'], '--site contoso.sharepoint.com:/sites/x'],
   ])('%s is refused', async (flags, says) => {
     const ended = await runWith([itemAnswer], ['items', 'get', '1', ...flags]);

@@ -186,9 +186,9 @@ test.each([{ has: 'tags' }, { has: 'no tags' }])(
 
     expect(exitCode).toBe(9);
     expect(jsonLines(stdout)[1]).toMatchObject({
-      error: { kind: 'conflict', message: expect.stringMatching(/item "2" .* run [-\w]+ updated it; not put back/) },
+      error: { kind: 'conflict', message: expect.stringMatching(/item "2" .* run [-\w]+ updated it; not restored/) },
     });
-    expect(stderr).toContain('put them back anyway with: listctl runs undo');
+    expect(stderr).toContain('restore them anyway with: listctl runs undo');
     expect(list.fields).toEqual([original[0], { Title: 'Rye', Note: 'x' }]);
     const runs = jsonLines((await world.run(['runs', 'list', '-o', 'jsonl'])).stdout);
     await world.run(['runs', 'undo', String(runs[1]?.['run']), '--yes', '--force']);

@@ -190,7 +190,7 @@ function checkService(sources: Sources): Promise<Finding> {
     const host = address?.kind === 'http' ? address.url.host : '';
     const owner = (await setups()).find(({ setup }) => setup.ownsHost(host));
     if (owner === undefined || owner.kind === value) return { status: 'ok', value, source };
-    const hint = `pass --service ${owner.kind}, or run listctl init with the address of the list in the browser`;
+    const hint = `pass --service ${owner.kind}, or run listctl init with the list's URL (copy it from the browser)`;
     const { title } = factsOf(owner.kind);
     return { status: 'warning', value: `${value}, but the address is that of ${title}`, source, hint };
   });

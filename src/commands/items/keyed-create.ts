@@ -42,7 +42,7 @@ export async function createKeyed(create: KeyedCreate, isDryRun: boolean, sessio
       const mayExist = create.idempotencyKey !== undefined;
       const proof = typed === undefined ? undefined : { clock: session.host.clock, author: undefined };
       const operation = keyColumns.operations(keyField, { mayExist, schema, proof }).create(list, fields, { key });
-      await print(await send(operation, mayExist && keyField.promise === 'indexed', key, client));
+      await print(await send(operation, mayExist && keyField.guarantee === 'indexed', key, client));
     },
     'created',
   );

@@ -23,13 +23,13 @@ interface ListFlags {
 
 export const setUpList: SetUp = (command, context) => {
   command
-    .option('--filter <odata>', 'condition in OData, e.g. "fields/Count gt 5"')
+    .option('--filter <odata>', 'OData filter, e.g. "fields/Count gt 5"')
     .option('--where <column=value>', 'only items with this value; repeatable, all must hold', collect)
     .option('--select <names>', 'fields to read, e.g. Title,Status (default: all but lookup texts)')
     .option('--limit <n>', 'maximum number of items')
     .option('--non-indexed', 'permit conditions on columns without an index, which may fail')
     .addOption(
-      new Option('--since <when>', 'only what changed since the last time, deletions too: "last"')
+      new Option('--since <when>', 'only changes since the last such run, with deletions: "last"')
         .choices(['last'])
         .conflicts(['filter', 'where', 'limit', 'nonIndexed']),
     )

@@ -130,7 +130,7 @@ async function undoneRows(
     const kept = await readEarlier(undone, (row) => rows.has(row));
     for (const row of rows) {
       const { id, fields } = kept.of(row) ?? {};
-      // An item that is created anew gets another id.
+      // An item that is recreated gets another id.
       if (fields !== undefined) found.set(row, undoes === 'delete' ? { fields } : { id, fields });
     }
     return found;
@@ -245,7 +245,7 @@ async function lookUpKeys(path: string, replay: Replay, column: string, session:
   const client = await session.service.client();
   const keyColumns = await keyColumnsOf(session);
   const keyField = await keyColumns.open(column, list, client);
-  if (keyField.promise === 'none') {
+  if (keyField.guarantee === 'none') {
     throw new Failure('usage', `column ${column} is not indexed: its values cannot be looked up`, {
       hint: 'index the column, or resolve each row with --row N; nothing was recorded',
     });
@@ -287,7 +287,7 @@ async function soughtRows(
   session: Session,
 ): Promise<(row: number) => SoughtRow> {
   const { list, keyColumns } = of;
-  const { column, promise } = of.keyField;
+  const { column, guarantee } = of.keyField;
   const { keysFrom } = replay.header;
   const client = await session.service.client();
   const { clock } = session.host;
@@ -300,7 +300,7 @@ async function soughtRows(
   const common = (row: number) => {
     const since = keyColumns.sentSince(clock, { ageMs: doubtAge(replay.doubtOf(row), clock) });
     const evidence = (head: Pick<ResponseHead, 'headers'>) => ({ sinceMs: since(head), author });
-    return { column, evidence, isUnique: promise === 'unique', isAdopted: !isForeign };
+    return { column, evidence, isUnique: guarantee === 'unique', isAdopted: !isForeign };
   };
   if (!isForeign) return (row) => ({ ...common(row), key: journaled(row) ?? '' });
   const schema = await (await session.service.load()).schema?.(list, client);
@@ -321,13 +321,13 @@ async function find(sought: SoughtRow, lookUp: (sought: SoughtKey) => Promise<Fi
 
 const namedMax = 3;
 
-function openFailure(open: readonly string[], { promise }: KeyColumn, word: string): Failure {
+function openFailure(open: readonly string[], { guarantee }: KeyColumn, word: string): Failure {
   const more = open.length > namedMax ? `; and ${open.length - namedMax} more` : '';
   const named = open.slice(0, namedMax).join('; ') + more;
   const next =
-    promise === 'unique'
-      ? 'run again with --resume: it sends them again, and makes no second item'
-      : `look again later, or give them up with: listctl runs resolve ${word} --row N --not-applied`;
+    guarantee === 'unique'
+      ? 'run again with --resume: it retries them without creating duplicates'
+      : `try again later, or mark them as not applied: listctl runs resolve ${word} --row N --not-applied`;
   return new Failure('in-doubt', `${countOf(open.length, 'row')} still in doubt: ${named}`, {
     ...{ hint: next, outcome: 'unknown' },
   });

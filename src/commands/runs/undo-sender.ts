@@ -121,7 +121,7 @@ class Reversal {
       const found = read.failure();
       if (this.#sentMsAgo === undefined || read.scope !== 'row' || !(found instanceof Failure)) return found;
       const { details, message } = found;
-      const done = this.#row.fields === undefined ? 'deleted' : 'put back';
+      const done = this.#row.fields === undefined ? 'deleted' : 'restored';
       return new Failure('in-doubt', `in doubt whether item "${this.#row.id}" was ${done}: ${message}`, {
         ...details,
         outcome: 'unknown',
@@ -151,7 +151,7 @@ class Reversal {
     const failure = () => {
       const isCreated = this.#row.fields === undefined;
       const did = this.#difference(`run ${run} ${isCreated ? 'created' : 'updated'} it`);
-      return new Failure('conflict', `${did}; not ${isCreated ? 'deleted' : 'put back'}`, {
+      return new Failure('conflict', `${did}; not ${isCreated ? 'deleted' : 'restored'}`, {
         hint: `check the item; pass --force to ${isCreated ? 'delete it' : 'put it back'} anyway`,
         outcome: 'refused',
       });

@@ -47,7 +47,7 @@ export const undoCommand: CommandSpec = {
   summary: 'undo a run',
   setUp: (command, context) => {
     command
-      .description('delete what a run created; with --keep-before put back what it updated or deleted (new ids)')
+      .description('delete the items that a run created, or restore those it changed (--keep-before)')
       .argument('<run>', runWords)
       .option('-y, --yes', 'skip the confirmation prompt')
       .option('--force', 'also undo items that changed since the run')
@@ -182,8 +182,8 @@ function noEarlierValues(run: string, action: string): Failure {
 
 const words = {
   create: { did: 'created', undo: 'Delete', undone: 'deleted' },
-  update: { did: 'updated', undo: 'Put back the earlier values of', undone: 'put back' },
-  delete: { did: 'deleted', undo: 'Create anew', undone: 'created anew' },
+  update: { did: 'updated', undo: 'Restore the earlier values of', undone: 'restored' },
+  delete: { did: 'deleted', undo: 'Recreate', undone: 'recreated' },
 } as const;
 
 function wordsOf({ header: { action } }: Replay): (typeof words)[keyof typeof words] {
@@ -290,7 +290,7 @@ async function sayFound(ids: readonly string[], run: string, { messages }: Sessi
   await messages.say(`${what}, found and not known to be created by it: ${listNames(ids, 10)}`);
 }
 
-/** A row is put back once: a second time it would overwrite later changes, or create its item twice. */
+/** A row is restored once: a second time it would overwrite later changes, or create its item twice. */
 function changedSince({ header }: Replay, run: string, { path }: KeptValues): Failure {
   const why = `rows of it were sent or resolved after run ${header.run} undid a part of it`;
   return new Failure('usage', `cannot undo run ${run}: ${why}`, {
@@ -364,7 +364,7 @@ async function planOf(
       keepsDoubt: isCreate && idempotency !== 'honored',
       repair: (kinds) =>
         kinds.size === 1 && kinds.has('conflict')
-          ? `check the items that changed; ${action === 'create' ? 'delete them' : 'put them back'} anyway with: ${resume} --force`
+          ? `check the items that changed; ${action === 'create' ? 'delete them' : 'restore them'} anyway with: ${resume} --force`
           : `resume with: ${resume}`,
       service: serviceWords(session.settings.sources.flags),
     }),
@@ -399,7 +399,7 @@ function taskOf(
   const was = states[state];
   if (problem !== undefined) return { kind: 'invalid', row, was, failure: problem };
   if (state !== 'in-doubt') return { kind: 'send', row, was };
-  // Deleting and putting back again is safe, creating again only with a key that is still known, and the same fields.
+  // Deleting and restoring again is safe, creating again only with a key that is still known, and the same fields.
   const isCreate = of.header.action === 'delete';
   const how = { isCreate, inDoubt: isCreate ? undefined : ('retry' as const), present };
   return doubtTask(row, before?.doubtOf(row.number), { ...how, hash: payloadHash(undefined, row.fields ?? {}) });

@@ -71,7 +71,7 @@ function toPage(found: readonly Found[], { list, query }: Pick<ItemsCall, 'list'
  */
 export function listChanges(call: ItemsCall, fresh: string) {
   const { store, list, query } = call;
-  const current = changesPlace(store, list.stored);
+  const current = changesCursor(store, list.stored);
   const place = query.token === undefined ? { ...current, after: 0 } : parseToken(query.token, current, fresh);
   if (place.after !== undefined) {
     const { value, next } = toPage(firstOf({ store, list, query: { ...query, after: place.after } }), call);
@@ -264,7 +264,7 @@ function withFields(list: List, id: string, item: StoredItem): JsonObject {
 }
 
 /** A place in the changes of a list, which the opaque tokens of delta queries ("listItem: delta") name. */
-interface Place {
+interface Cursor {
   /** Differs in another store with the same list; empty before the first change. */
   readonly epoch: string;
   /** The changes before it. */
@@ -274,14 +274,14 @@ interface Place {
 }
 
 /** The place after the last change. */
-function changesPlace(from: Pick<Reader, 'get'>, list: string): Place {
+function changesCursor(from: Pick<Reader, 'get'>, list: string): Cursor {
   const [count = '0', epoch = ''] = (from.get(['changes', list]) ?? '').split(' ');
   return { epoch, count: Number(count) };
 }
 
 /** Counts a change of an item, which was created, updated or deleted. */
 function recordChange(transaction: Transaction, list: string, id: string): void {
-  const { epoch, count } = changesPlace(transaction, list);
+  const { epoch, count } = changesCursor(transaction, list);
   transaction.put(['changes', list], `${count + 1} ${epoch || randomUUID()}`);
   transaction.put(['change', list, count + 1], id);
 }
@@ -292,7 +292,7 @@ function changedAfter(count: number, list: string, from: Reader, limit: number) 
   return entries.map(([key, id]) => ({ count: key[2] as number, id }));
 }
 
-function printToken({ epoch, count, after }: Place): string {
+function printToken({ epoch, count, after }: Cursor): string {
   return Buffer.from(`${after ?? ''};${count};${epoch}`).toString('base64url');
 }
 
@@ -303,7 +303,7 @@ const tokenForm = /^(?<after>\d{0,15});(?<count>\d{1,15});(?<epoch>[\da-f-]{0,36
  *
  * @param fresh the address that lists everything, for a token that the store does not know
  */
-function parseToken(token: string, current: Place, fresh: string): Place {
+function parseToken(token: string, current: Cursor, fresh: string): Cursor {
   if (token === 'latest') return current;
   const { after, count, epoch } = tokenForm.exec(Buffer.from(token, 'base64url').toString())?.groups ?? {};
   if (epoch === undefined) throw invalidRequest('The token is invalid');

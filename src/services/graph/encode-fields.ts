@@ -168,8 +168,8 @@ export class ColumnEncoder implements FieldEncoder {
     const what = byDisplay ? `no column is displayed as ${quoted(typed)}` : `the list has no column ${quoted(typed)}`;
     const other = this.columns.find(({ name, displayName }) => (byDisplay ? name : displayName) === typed);
     if (other !== undefined) {
-      const advice = `${other.name} is displayed so (pass that, or --names display)`;
-      return { problem: `${what}, but ${byDisplay ? `as ${quoted(other.displayName)}` : advice}` };
+      const advice = `its internal name is ${other.name} (pass that, or --names display)`;
+      return { problem: byDisplay ? `${what}, but as ${quoted(other.displayName)}` : `${what}; ${advice}` };
     }
     const names = this.columns.filter(({ isWritable }) => isWritable).map((column) => this.#typedName(column));
     const nearest = nearestName(typed, names);
@@ -254,10 +254,14 @@ export class ColumnEncoder implements FieldEncoder {
     if (this.#people === undefined) return { value: 0 };
     const [id, ...others] = this.#people.get(mail.toLowerCase()) ?? [];
     if (id === undefined) {
-      return { problem: `${quoted(mail)} is not a person of the site (they have to open it once, or pass their id)` };
+      return {
+        problem: `no user of the site has the address ${quoted(mail)}; the user must visit the site once, or pass the user's id`,
+      };
     }
     if (others.length === 0) return { value: id };
-    return { problem: `${quoted(mail)} is several persons: pass one of their ids, ${[id, ...others].join(', ')}` };
+    return {
+      problem: `several users have the address ${quoted(mail)}; pass one of their ids: ${[id, ...others].join(', ')}`,
+    };
   }
 }
 

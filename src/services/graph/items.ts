@@ -176,13 +176,13 @@ function hintFor(response: ServiceResponse, method: Method): string | undefined 
     return 'the token needs the scope Sites.ReadWrite.All, or Sites.Selected with write access to this site (docs/graph.md)';
   }
   if (status === 404)
-    return 'check the site, the list and the id; pass the address of the list in the browser with --list';
+    return "check the site, the list and the id; pass the list's URL (copy it from the browser) with --list";
   // Before a write the columns were read: the names are right.
   if (status === 400 && method === 'GET') {
-    return 'columns go by their internal names; pass the address of the list in the browser with --list (docs/graph.md)';
+    return "use internal column names; pass the list's URL (copy it from the browser) with --list (docs/graph.md)";
   }
   if (status === 500 && codeOf(response) === 'generalException') {
-    return 'Microsoft Graph often answers so when a value has the wrong type for its column';
+    return 'Microsoft Graph often returns this when a value has the wrong type for its column';
   }
   return undefined;
 }

@@ -18,7 +18,7 @@ import { authorOf, ownershipOf, sentSince } from './ownership.ts';
 import { itemsPath, parsePage, toListedItem } from './pages.ts';
 
 /**
- * Reads which promise a column allows.
+ * Reads which guarantee a column allows.
  *
  * @throws {Failure} usage, if no key can be written into it; as `Client.send`
  */
@@ -35,7 +35,7 @@ export async function readKeyField(name: string, list: ListRef, client: Client):
 /** The key field that a column can be; undefined if no text can be written into it. */
 export function keyFieldOf({ name, type, isUnique, isIndexed, isWritable }: Column): KeyColumn | undefined {
   if (type !== 'text' || !isWritable) return undefined;
-  return { column: name, promise: isUnique ? 'unique' : isIndexed ? 'indexed' : 'none' };
+  return { column: name, guarantee: isUnique ? 'unique' : isIndexed ? 'indexed' : 'none' };
 }
 
 function unusable(name: string, reason: string, hint = 'pass a text column'): Failure {
@@ -43,13 +43,13 @@ function unusable(name: string, reason: string, hint = 'pass a text column'): Fa
 }
 
 /** The notice about a key field before the first request. */
-export function guaranteeText({ column, promise }: KeyColumn): string {
-  const what = 'a create of unknown outcome';
-  switch (promise) {
+export function guaranteeText({ column, guarantee }: KeyColumn): string {
+  const what = 'an uncertain create';
+  switch (guarantee) {
     case 'unique':
-      return `${column} is unique: ${what} is sent again, and makes no second item`;
+      return `${column} has unique values: ${what} is retried and cannot create a duplicate`;
     case 'indexed':
-      return `${column} is indexed, but not unique: ${what} is looked up, and stays in doubt if it is not found`;
+      return `${column} is indexed, but not unique: ${what} is looked up, and stays in doubt if not found`;
     case 'none':
       return `warning: ${column} is not indexed: ${what} stays in doubt (index it, and enforce unique values)`;
   }
@@ -83,7 +83,7 @@ export function keyedOperations(keyField: KeyColumn, options: KeyOptions = {}): 
 type KeyedCreate = KeyColumn & KeyOptions & CreateOptions & { readonly run: { author: string | undefined } };
 
 function createOperation(
-  { column, promise, mayExist, schema, proof, key: newKey, seenIds, sent, run }: KeyedCreate,
+  { column, guarantee, mayExist, schema, proof, key: newKey, seenIds, sent, run }: KeyedCreate,
   list: ListRef,
   fields: Fields,
 ): Operation<Item> {
@@ -95,16 +95,16 @@ function createOperation(
     run.author ??= authorOf(item);
     return item;
   };
-  const doubtHint = lookUpHint({ column, promise }, key);
+  const doubtHint = lookUpHint({ column, guarantee }, key);
   const purpose = () => ({ ...plain.purpose(), idempotencyKey: key, doubtHint });
   const operation = { ...plain, read, purpose };
-  if (promise === 'none') return operation;
+  if (guarantee === 'none') return operation;
   const hasValues = schema && ((item: Item) => schema.mayBeSent(item.fields, fields));
   const since = proof && sentSince(proof.clock, sent);
   const evidence = since && ((head: Pick<ResponseHead, 'headers'>) => ({ sinceMs: since(head), author: run.author }));
-  const sought = { column, key, hasValues, evidence, isUnique: promise === 'unique', isAdopted: mayExist };
+  const sought = { column, key, hasValues, evidence, isUnique: guarantee === 'unique', isAdopted: mayExist };
   const lookUp = () => findByKey(list, sought, seenIds);
-  if (promise === 'indexed') return { ...operation, lookUp };
+  if (guarantee === 'indexed') return { ...operation, lookUp };
   return { ...operation, lookUp, isRepeatable: true, mayExist, check: () => faultCheck(lookUp()) };
 }
 
@@ -112,9 +112,9 @@ function withKey(fields: Fields, column: string, key: string): Fields {
   return ownField(fields, column) === key ? fields : objectFrom([...Object.entries(fields), [column, key]]);
 }
 
-function lookUpHint({ column, promise }: KeyColumn, key: string): string {
+function lookUpHint({ column, guarantee }: KeyColumn, key: string): string {
   const where = `listctl items list --where ${shellWord(`${column}=${key}`)}`;
-  return `look for it with: ${where}${promise === 'none' ? ' --non-indexed' : ''}`;
+  return `look for it with: ${where}${guarantee === 'none' ? ' --non-indexed' : ''}`;
 }
 
 /** Looks once after a 500, which may be about a value as well as about the service. */
@@ -182,5 +182,5 @@ function judge(
   if (!hasValues(item)) return { isMissing: false, reason: `${has}, but other values than were sent` };
   if (ownership === 'own') return { value: item };
   if (isAdopted) return { value: { ...item, isFound: true } };
-  return { isMissing: false, reason: `${has}, and it cannot be told whether this create made it` };
+  return { isMissing: false, reason: `${has}, and it is unclear whether this create made it` };
 }

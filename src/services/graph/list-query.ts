@@ -34,14 +34,14 @@ function comparison(typed: string, value: string, form: ColumnEncoder): string {
   const column = findColumn(typed === 'id' ? 'ID' : typed, '--where', form.columns);
   const taken = shadowedBy(column, form.columns);
   if (taken !== undefined) {
-    throw invalid('--where', `${taken.name} is a column itself, so that "${typed}" cannot be named`);
+    throw invalid('--where', `"${typed}" is ambiguous: the list also has a column ${taken.name}`);
   }
   const field = column.isReference ? column.field : typed;
   const problem = (reason: string, hint?: string) => invalid(`--where "${typed}=${value}"`, reason, hint);
   if (column.isMultiple) {
     throw problem(
       'Microsoft Graph cannot compare a column of several values',
-      `list the items, and choose among them: listctl items list --select ${column.name} -o jsonl`,
+      `list the items and filter the output: listctl items list --select ${column.name} -o jsonl`,
     );
   }
   if (value === '') {

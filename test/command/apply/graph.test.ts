@@ -252,7 +252,7 @@ describe('without a state', () => {
     world.file('books.yaml', manifestOf('Title: Dune', 'Title: Eden'));
     const { exitCode, stderr } = await world.run('apply', 'books.yaml', '--init', '--yes');
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('a key of the manifest belongs to several items of the list: "Dune" (1, 3, 4)');
+    expect(stderr).toContain('several items in the list have the same key: "Dune" (1, 3, 4)');
     expect(world.writes()).toEqual([]);
   });
 
@@ -269,7 +269,7 @@ describe('without a state', () => {
 test('--init --prune names the items that no state has', async ({ world }) => {
   for (const Title of ['Dune', 'Eden', 'Solaris']) await world.add({ Title });
   world.file('books.yaml', manifestOf('Title: Dune'));
-  const said = '--prune does not delete 2 items of the list that are not in the manifest: no state has them';
+  const said = '--prune keeps 2 items of the list that are not in the manifest: they are not in the state';
   const { exitCode, stderr } = await world.run('apply', 'books.yaml', '--init', '--prune', '--yes', '-o', 'none');
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: expect.stringContaining(said) });
   expect((await world.run('apply', 'books.yaml', '--prune', '--yes')).stderr).not.toContain(said);
@@ -421,7 +421,7 @@ describe('with a state, a key that several items of the list have', () => {
     expect(stdout).toContain('! key "t2", several items have this key: ids 2, 12\n');
     expect(stdout).toContain('! key "t3", several items have this key: ids 3, 13, 14\n');
     expect(stdout).toContain('No changes: 11 items match the manifest; 2 duplicate keys.');
-    expect(stderr).toBe(`warning: 2 keys of the manifest belong to several items of the list: ${named}\n`);
+    expect(stderr).toBe(`warning: several items in the list have the same key: ${named}\n`);
   });
 
   test('is in the plan as JSON, and in one that is saved', async ({ world }) => {

@@ -87,11 +87,11 @@ Plan: 1 to create, 1 to update, 1 to delete, 1 unchanged
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toEqual({
       listctl: 'plan',
-      version: 1,
+      version: 2,
       target: { origin: service.url, site: 'home', list: 'tasks' },
       state: { lineage, serial },
       key: 'Title',
-      seed: { file: 'manifest.yaml', sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
+      manifest: { file: 'manifest.yaml', sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
       prune: false,
       refresh: true,
       counts: {

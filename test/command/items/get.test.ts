@@ -29,10 +29,10 @@ test('formats: a table on a terminal, JSON in a pipe, ids and nothing on request
 });
 
 test.each([
-  { more: ['-q', 'fields.Nope'], says: 'note: the query gave nothing\n' },
+  { more: ['-q', 'fields.Nope'], says: 'note: the query returned nothing\n' },
   {
     more: ['18', '-q', 'fields.Title'],
-    says: 'note: the query gave nothing: several results are an array, so try [].fields.Title\n',
+    says: 'note: the query returned nothing: several results are an array, so try [].fields.Title\n',
   },
   { more: ['-q', 'fields.Title'], says: '' },
   { more: ['18', '-q', 'fields.Nope', '-o', 'none'], says: '' },

@@ -36,7 +36,7 @@ const plan = planWith([create, update, remove], { inDoubt: ['d'], orphaned: ['e'
 
 test('a plan is printed as it is documented', () => {
   expect(textOf(plan).split('\n')).toEqual([
-    `{"listctl":"plan","version":1,"target":{"origin":"https://lists.example","site":"demo","list":"tasks"},"state":{"lineage":"${'ab'.repeat(16)}","serial":3},"key":"Title","seed":{"file":"manifest.yaml","sha256":"${'0f'.repeat(32)}"},"prune":false,"refresh":true,"counts":{"create":1,"update":1,"delete":1,"unchanged":0,"inDoubt":0,"conflict":0,"orphaned":0,"drifted":0,"gone":0,"forgotten":0},"conflicts":[],"inDoubt":["d"],"orphaned":["e"],"steps":[`,
+    `{"listctl":"plan","version":2,"target":{"origin":"https://lists.example","site":"demo","list":"tasks"},"state":{"lineage":"${'ab'.repeat(16)}","serial":3},"key":"Title","manifest":{"file":"manifest.yaml","sha256":"${'0f'.repeat(32)}"},"prune":false,"refresh":true,"counts":{"create":1,"update":1,"delete":1,"unchanged":0,"inDoubt":0,"conflict":0,"orphaned":0,"drifted":0,"gone":0,"forgotten":0},"conflicts":[],"inDoubt":["d"],"orphaned":["e"],"steps":[`,
     '{"number":1,"action":"create","key":"a","fields":{"Title":"a","N":1.10},"after":{"Title":"a","N":1.10}},',
     '{"number":2,"action":"update","key":"b","id":"17","etag":"\\"v1\\"","drift":true,"fields":{"N":2},"before":{"N":1},"after":{"Title":"b","N":2}},',
     '{"number":3,"action":"delete","key":"c","id":"18","fields":{},"before":{"Title":"c"},"after":{}}',
@@ -62,7 +62,7 @@ test('what is printed is read back, digits, hostile keys and half characters too
 
       expect(readPlan(text, 'plan.json')).toEqual(written);
       expect(textOf(readPlan(text, 'plan.json'))).toBe(text);
-      expect(JSON.parse(text)).toMatchObject({ listctl: 'plan', version: 1 });
+      expect(JSON.parse(text)).toMatchObject({ listctl: 'plan', version: 2 });
     }),
     { numRuns: 100 },
   );
@@ -90,7 +90,7 @@ test.each([
   ['"fields":{"N":2}', '"fields":{}', 'the fields do not fit a update'],
   ['"action":"create"', '"action":"create","why":"in-doubt"', 'inDoubt requires "why"'],
   ['"prune":false', '"prune":0', 'prune is not true or false'],
-  ['"version":1', '"version":0', 'version is not 1'],
+  ['"version":2', '"version":0', 'version is not 2'],
   ['"listctl":"plan"', '"listctl":"run"', 'listctl is not plan'],
   ['"orphaned":["e"]', '"orphaned":[1]', 'a key is not a string'],
   ['"steps":[', '"token":1,"steps":[', 'unexpected member "token"'],
@@ -109,8 +109,8 @@ test('a plan that is cut anywhere is refused, and a newer one with its number', 
   for (let length = 0; length < text.length - 1; length += 1) {
     expect(failureOf(() => readPlan(text.slice(0, length), 'plan.json')).kind).toBe('local-file');
   }
-  expect(failureOf(() => readPlan('{"listctl":"plan","version":2,"x":1}', 'plan.json')).message).toBe(
-    'plan.json was written by a newer listctl (its version is 2)',
+  expect(failureOf(() => readPlan('{"listctl":"plan","version":3,"x":1}', 'plan.json')).message).toBe(
+    'plan.json was written by a newer listctl (its version is 3)',
   );
 });
 

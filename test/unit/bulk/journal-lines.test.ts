@@ -171,7 +171,7 @@ test('a journal that was removed or replaced during its run is not at its path a
   } finally {
     closeSync(descriptor);
   }
-  expect(lostJournal(file).details.hint).toContain('no further row is sent');
+  expect(lostJournal(file).details.hint).toContain('the run was stopped');
 });
 
 test('the file system says when a file was written, and that it cannot be synced', async ({ directory }) => {

@@ -221,11 +221,11 @@ test.each([
 ] as const)('a run of %s knows the ids that it was given', async (action, isNew) => {
   const rows: JournalRecord[] = [doneOf(1), ['R', 2, 'applied', 'item-2'], ['R', 3, 'not-applied'], ['X', 4]];
   const disk = await diskWith([[rows]], { header: sampleHeader(20, { action }) });
-  const given = new IdSet();
+  const seenIds = new IdSet();
 
-  await readJournal(path, { boot, io: disk.io, seenIds: given });
+  await readJournal(path, { boot, io: disk.io, seenIds });
 
-  expect(['item-1', 'item-2', 'undefined', '4'].map((id) => given.add(id))).toEqual(isNew);
+  expect(['item-1', 'item-2', 'undefined', '4'].map((id) => seenIds.add(id))).toEqual(isNew);
 });
 
 test('a row is done by its answer, or by a resolution that says so', () => {
@@ -350,7 +350,7 @@ describe('lines that are whole, and contradict each other, are damage', () => {
     ['the completion of row 1', [[intentOf(1, 1)], [doneOf(1)], [intentOf(1, 2)]]],
     ['the completion of row 1', [[intentOf(1, 1)], [doneOf(1)], [['R', 1, 'not-applied']]]],
     ['the completion of row 1', [[intentOf(1, 1)], [['U', 1, '', 1]], [['R', 1, 'applied', 'x'], doneOf(1)]]],
-    ['names row 21', [[intentOf(21, 1)]]],
+    ['refers to row 21', [[intentOf(21, 1)]]],
     ['that was not sent', [[['U', 1, 'no response', 1]]]],
   ])('%s', async (reason, groups) => {
     const disk = await diskWith([groups]);
