@@ -268,9 +268,10 @@ async function localTransport(
   host: Host,
   kind: ServiceKind = 'list-item',
 ): Promise<Transport> {
-  const { builtInServices } = await import('../server/index.ts');
+  const { builtInServer } = await import('../server/index.ts');
+  const server = builtInServer(kind);
   const store = (await import('../server/store.ts')).openStore(storeDirectory(directory, host));
-  const { service: handle } = await builtInServices[kind].open(store, () => host.clock.now());
+  const { service: handle } = await server.open(store, () => host.clock.now());
   return {
     address: 'local:',
     hide: (text) => text,

@@ -14,7 +14,7 @@ import { jsonLine } from '../output/failure.ts';
 import { curlLine } from '../output/item.ts';
 import { type InjectedFaults, injectFaults } from '../server/fault-injection.ts';
 import type { GraphOptions } from '../server/graph/service.ts';
-import { builtInServices } from '../server/index.ts';
+import { builtInServer } from '../server/index.ts';
 import { type ServerOptions, startServer } from '../server/server.ts';
 import { openStore } from '../server/store.ts';
 import { storeDirectory } from '../settings/directories.ts';
@@ -101,7 +101,7 @@ async function readOptions(flags: ServeFlags, { host: world, settings }: Session
   const failRate = parseNumber('--fail-rate', flags.failRate, decimal, 1, 'a number from 0 to 1');
   const seed = parseNumber('--seed', flags.seed, wholeNumber, 2 ** 32 - 1, 'a whole number below 4294967296');
   const kind = settings.service;
-  const { withCollisions, takesSchema } = builtInServices[kind];
+  const { withCollisions, takesSchema } = builtInServer(kind);
   const faults = { latencyMs, throttlePerSecond, failRate, seed, withCollisions };
   const lists = takesSchema ? await readListOptions(flags, world) : refuseListFlags(flags);
   return { host, port: port ?? 7070, directory: flags.data, token, tokenFile, faults, kind, lists };
@@ -186,7 +186,7 @@ async function startLocalServer(options: ServerOptions & ServeOptions, host: Hos
   // At the end of listctl, delayed responses are sent at once.
   const wait = (ms: number) => clock.sleep(ms, signal).catch(() => {});
   try {
-    const { service, respondError } = await builtInServices[options.kind].open(store, now, options.lists);
+    const { service, respondError } = await builtInServer(options.kind).open(store, now, options.lists);
     const faulty = injectFaults(service, options.faults, { now, wait }, respondError);
     const server = await startServer(faulty, { ...options, respondError });
     const close = async () => {
@@ -219,7 +219,7 @@ async function announce(url: string, token: string, options: ServeOptions, conte
 function linesToPaste(url: string, { tokenFile, kind, lists }: ServeOptions): string {
   const isFile = tokenFile !== undefined && tokenFile !== '-';
   const isRemote = !isLoopbackHost(new URL(url).hostname.replace(/^\[|\]$/g, ''));
-  const [site, list] = builtInServices[kind].exampleList(lists);
+  const [site, list] = builtInServer(kind).exampleList(lists);
   const items = `${url}/sites/${site}/lists/${encodeURIComponent(list)}/items`;
   const http = isRemote ? ' --allow-http' : '';
   // Columns of a schema may be required or of any type, so a create of our own could be refused.

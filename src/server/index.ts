@@ -1,4 +1,5 @@
 /** The built-in servers, by the kind of service: for `serve` and `local:`. */
+import { Failure } from '../core/errors.ts';
 import type { GraphOptions } from './graph/service.ts';
 import { listItemService } from './handle.ts';
 import type { ErrorResponder, Service } from './message.ts';
@@ -18,8 +19,8 @@ interface BuiltIn {
   ): Promise<{ readonly service: Service; readonly respondError?: ErrorResponder }>;
 }
 
-/** By the names of --service. */
-export const builtInServices: Readonly<Record<'list-item' | 'graph', BuiltIn>> = {
+/** By the names of --service; not every kind has one. */
+export const builtInServers: Readonly<Record<string, BuiltIn>> = {
   'list-item': {
     withCollisions: false,
     takesSchema: false,
@@ -39,3 +40,16 @@ export const builtInServices: Readonly<Record<'list-item' | 'graph', BuiltIn>> =
     },
   },
 };
+
+/**
+ * The built-in server of a kind of service.
+ *
+ * @throws {Failure} usage, if it has none
+ */
+export function builtInServer(kind: string): BuiltIn {
+  const found = builtInServers[kind];
+  if (found !== undefined) return found;
+  throw new Failure('usage', `there is no built-in server for --service ${kind}`, {
+    hint: `pass --service ${Object.keys(builtInServers).join(' or ')}`,
+  });
+}

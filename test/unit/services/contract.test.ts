@@ -4,7 +4,7 @@ import { createClient } from '../../../src/api/client.ts';
 import { defaultRetries } from '../../../src/api/outcome.ts';
 import type { Transport } from '../../../src/api/transport.ts';
 import { Failure } from '../../../src/core/errors.ts';
-import { builtInServices } from '../../../src/server/index.ts';
+import { builtInServer, builtInServers } from '../../../src/server/index.ts';
 import { openStore } from '../../../src/server/store.ts';
 import { factsOf } from '../../../src/services/index.ts';
 import { type ServiceKind, serviceKinds } from '../../../src/settings/setting.ts';
@@ -17,8 +17,8 @@ async function serviceOf(kind: ServiceKind) {
   const directory = await temporaryDirectory();
   const host = testHost();
   const store = openStore(directory.path);
-  const options = builtInServices[kind].takesSchema ? { schema: booksSchema } : undefined;
-  const { service: handle } = await builtInServices[kind].open(store, () => host.clock.now(), options);
+  const options = builtInServer(kind).takesSchema ? { schema: booksSchema } : undefined;
+  const { service: handle } = await builtInServer(kind).open(store, () => host.clock.now(), options);
   let requests = 0;
   const transport: Transport = {
     address: 'local:',
@@ -42,9 +42,12 @@ async function serviceOf(kind: ServiceKind) {
   return { service, facts: factsOf(kind), client, list, requests: () => requests, [Symbol.asyncDispose]: close };
 }
 
+/** The kinds with a built-in server. */
+const kinds = serviceKinds.filter((kind) => kind in builtInServers);
+
 const kindOf = (error: unknown) => (error instanceof Failure ? error.kind : error);
 
-test.for(serviceKinds)('%s: an item is created, read, changed under its tag, and deleted', async (kind) => {
+test.for(kinds)('%s: an item is created, read, changed under its tag, and deleted', async (kind) => {
   await using of = await serviceOf(kind);
   const { items } = of.service;
   const created = await of.client.send(items.create(of.list, { Title: 'a' }, undefined));
@@ -58,7 +61,7 @@ test.for(serviceKinds)('%s: an item is created, read, changed under its tag, and
   expect(await of.client.send(items.get(ref)).catch(kindOf)).toBe('not-found');
 });
 
-test.for(serviceKinds)('%s: what it lacks is absent, and what it has comes as a whole', async (kind) => {
+test.for(kinds)('%s: what it lacks is absent, and what it has comes as a whole', async (kind) => {
   await using of = await serviceOf(kind);
   const { service, facts } = of;
   const has = (member: keyof typeof service) => service[member] !== undefined;
@@ -70,7 +73,7 @@ test.for(serviceKinds)('%s: what it lacks is absent, and what it has comes as a 
   expect([has('list'), has('changes'), has('keyColumns'), has('systemFields')]).toEqual(Array(4).fill(has('schema')));
 });
 
-test.for(serviceKinds)('%s: the facts of a kind name it to people, and to its operators', (kind) => {
+test.for(kinds)('%s: the facts of a kind name it to people, and to its operators', (kind) => {
   const { title, userAgent } = factsOf(kind);
 
   expect(title).toMatch(/\w/);
@@ -93,7 +96,7 @@ test.for(serviceKinds.filter((kind) => factsOf(kind).takesListUrl))(
   },
 );
 
-test.for(serviceKinds.filter((kind) => !factsOf(kind).takesKeys))(
+test.for(kinds.filter((kind) => !factsOf(kind).takesKeys))(
   '%s: lists, changes, columns and keys agree on the items that there are',
   async (kind) => {
     await using of = await serviceOf(kind);
@@ -128,3 +131,9 @@ test.for(serviceKinds.filter((kind) => !factsOf(kind).takesKeys))(
     expect([...later.items()].map((item) => item.id)).toEqual([keyed.id]);
   },
 );
+
+test('a kind without a built-in server is refused by serve and local:', () => {
+  expect(() => builtInServer('airtable')).toThrow(
+    expect.objectContaining({ kind: 'usage', message: 'there is no built-in server for --service airtable' }),
+  );
+});
