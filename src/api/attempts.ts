@@ -111,6 +111,9 @@ export async function repeat<T>(
   }
 }
 
+/** A result after which the row is not sent again. */
+const final = { isDone: false, waitMs: undefined, isRetryAfter: false, scope: 'row' } as const;
+
 /** One request: counts its attempts, and keeps what they leave in doubt. */
 export class Attempts<T> implements RequestAttempts<T> {
   readonly #operation: Operation<T>;
@@ -182,8 +185,7 @@ export class Attempts<T> implements RequestAttempts<T> {
     const service = proven !== undefined && isRepeatable ? 'ok' : signalOf(this.#operation, attempt);
     const info = { outcome, service, tookMs, budget: attempt.response && toBudget(attempt.response) } as const;
     if (proven && 'value' in proven) return { isDone: true, value: proven.value as T, ...info };
-    const scope =
-      tooLongMs === undefined ? toFailureScope(request.method, attempt, unusable !== undefined, isForeign) : 'run';
+    const scope = tooLongMs ? 'run' : toFailureScope(request.method, attempt, unusable !== undefined, isForeign);
     const failure = () => this.#failure(failed, tooLongMs);
     return { isDone: false, waitMs, isRetryAfter, scope, failure, ...info };
   }
@@ -209,8 +211,7 @@ export class Attempts<T> implements RequestAttempts<T> {
   /** The result if it is too late to send the key again. */
   #notSent(): NotDone {
     const failure = () => this.#failure({ ...earlierProcess, outcome: 'unknown' });
-    const info = { outcome: 'unknown', service: 'ok', tookMs: 0 } as const;
-    return { isDone: false, waitMs: undefined, isRetryAfter: false, scope: 'row', failure, ...info };
+    return { ...final, outcome: 'unknown', service: 'ok', tookMs: 0, failure };
   }
 
   #openDoubt(): WriteDoubt {
@@ -248,27 +249,12 @@ export class Attempts<T> implements RequestAttempts<T> {
     this.#openDoubt().addLookUp(finding, this.#last, this.#operation.sentMsAgo !== undefined);
     const outcome = this.isInDoubt ? 'unknown' : 'refused';
     const failure = () => this.#failure({ ...(this.#last ?? earlierProcess), outcome });
-    return { isDone: false, outcome, service, tookMs, waitMs: undefined, isRetryAfter: false, scope: 'row', failure };
+    return { ...final, outcome, service, tookMs, failure };
   }
 
-  #failure({ attempt, outcome, unusable }: FailedAttempt, tooLongMs?: number): unknown {
-    const { transport, options } = this.#context;
-    const { address, hide, tokenHint } = transport;
-    const { purpose, request, errors } = this.#operation;
-    const { notFound, facts, isTaken = false, isItemMissing: wasInDoubt = false } = this.#doubt ?? {};
-    const context = { ...purpose(), address, method: request.method, hide, tokenHint, errors, wasInDoubt };
-    const times = this.#number;
-    if (facts) return inDoubt(context, { ...facts, times, isKeyOld: this.#isKeyOld(0) });
-    if (isTaken) {
-      const { status } = attempt.response ?? {};
-      return new Failure('refused', `cannot ${context.task}: ${notFound}`, { outcome: 'refused', status });
-    }
-    if (attempt.error?.kind === 'stopped') return options.signal.reason ?? attempt.error.cause;
-    if (tooLongMs !== undefined && attempt.response) {
-      return tooLongToWait(context, attempt.response, { waitMs: tooLongMs, maxWaitMs: options.maxWaitMs });
-    }
-    if (unusable !== undefined && attempt.response) return unusableResponse(context, attempt.response, unusable);
-    return toFailure(context, attempt, outcome, times);
+  #failure(failed: FailedAttempt, tooLongMs?: number): unknown {
+    const state = { doubt: this.#doubt, times: this.#number, isKeyOld: () => this.#isKeyOld(0), tooLongMs };
+    return failureOf(failed, this.#operation, this.#context, state);
   }
 
   async #report({ attempt, outcome }: FailedAttempt, tookMs: number, waitMs: number | undefined): Promise<void> {
@@ -278,6 +264,36 @@ export class Attempts<T> implements RequestAttempts<T> {
     // A trace that cannot be written does not change the result.
     await options.onAttempt?.(report).catch(() => {});
   }
+}
+
+/** What is known of a request when its failure is described. */
+interface RequestState {
+  readonly doubt: WriteDoubt | undefined;
+  readonly times: number;
+  readonly isKeyOld: () => boolean;
+  readonly tooLongMs: number | undefined;
+}
+
+function failureOf(
+  { attempt, outcome, unusable }: FailedAttempt,
+  { purpose, request, errors }: Operation<unknown>,
+  { transport, options }: AttemptContext,
+  { doubt, times, isKeyOld, tooLongMs }: RequestState,
+): unknown {
+  const { address, hide, tokenHint } = transport;
+  const { notFound, facts, isTaken = false, isItemMissing: wasInDoubt = false } = doubt ?? {};
+  const context = { ...purpose(), address, method: request.method, hide, tokenHint, errors, wasInDoubt };
+  if (facts) return inDoubt(context, { ...facts, times, isKeyOld: isKeyOld() });
+  if (isTaken) {
+    const { status } = attempt.response ?? {};
+    return new Failure('refused', `cannot ${context.task}: ${notFound}`, { outcome: 'refused', status });
+  }
+  if (attempt.error?.kind === 'stopped') return options.signal.reason ?? attempt.error.cause;
+  if (tooLongMs !== undefined && attempt.response) {
+    return tooLongToWait(context, attempt.response, { waitMs: tooLongMs, maxWaitMs: options.maxWaitMs });
+  }
+  if (unusable !== undefined && attempt.response) return unusableResponse(context, attempt.response, unusable);
+  return toFailure(context, attempt, outcome, times);
 }
 
 /** The value of a response, or what failed. */

@@ -13,8 +13,7 @@ import { shellWord } from '../core/text.ts';
 import { jsonLine } from '../output/failure.ts';
 import { curlLine } from '../output/item.ts';
 import { type InjectedFaults, injectFaults } from '../server/fault-injection.ts';
-import type { GraphOptions } from '../server/graph/service.ts';
-import { builtInServer } from '../server/index.ts';
+import { builtInServer, type ListOptions } from '../server/index.ts';
 import { type ServerOptions, startServer } from '../server/server.ts';
 import { openStore } from '../server/store.ts';
 import { storeDirectory } from '../settings/directories.ts';
@@ -47,7 +46,7 @@ interface ServeOptions {
   readonly faults: InjectedFaults;
   readonly kind: ServiceKind;
   /** Undefined for a kind whose lists have no columns. */
-  readonly lists: GraphOptions | undefined;
+  readonly lists: ListOptions | undefined;
 }
 
 /** `listctl serve` */
@@ -107,7 +106,7 @@ async function readOptions(flags: ServeFlags, { host: world, settings }: Session
   return { host, port: port ?? 7070, directory: flags.data, token, tokenFile, faults, kind, lists };
 }
 
-async function readListOptions(flags: ServeFlags, host: Host): Promise<GraphOptions> {
+async function readListOptions(flags: ServeFlags, host: Host): Promise<ListOptions> {
   const schema = flags.schema === undefined ? undefined : await readJsonFile(flags.schema, host);
   const positive = (flag: string, text: string | undefined) =>
     parseNumber(flag, text, positiveNumber, 2 ** 32, 'a whole number above 0');

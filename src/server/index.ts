@@ -5,17 +5,20 @@ import { listItemService } from './handle.ts';
 import type { ErrorResponder, Service } from './message.ts';
 import type { Store } from './store.ts';
 
+/** The lists that a built-in server begins with, for those whose lists have columns. */
+export type ListOptions = GraphOptions;
+
 interface BuiltIn {
   /** Whether its items may collide, which `--fail-rate` imitates. */
   readonly withCollisions: boolean;
   /** Whether it takes the flags for lists with columns. */
   readonly takesSchema: boolean;
   /** The site and the list of the lines to paste. */
-  exampleList(options: GraphOptions | undefined): readonly [site: string, list: string];
+  exampleList(options: ListOptions | undefined): readonly [site: string, list: string];
   open(
     store: Store,
     now: () => number,
-    options?: GraphOptions,
+    options?: ListOptions,
   ): Promise<{ readonly service: Service; readonly respondError?: ErrorResponder }>;
 }
 
