@@ -81,7 +81,7 @@ export interface AttemptOptions extends RetryPolicy {
   readonly signal: AbortSignal;
   /** The service is known to honor Idempotency-Key (keys-2). */
   readonly honorsKeys: boolean;
-  /** Counts a write that is handed to the transport, and takes back one that was not sent. */
+  /** Counts a write that is handed to the transport, and subtracts one that was not sent. */
   readonly countWrite?: ((change: 1 | -1) => void) | undefined;
   readonly onAttempt?: ((report: AttemptReport) => Promise<void>) | undefined;
 }

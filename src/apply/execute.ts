@@ -30,7 +30,7 @@ import { writeState } from './state-file.ts';
  * value, the fields, and the item that had the key before.
  *
  * - If the state is lost, the same manifest leads to the same keys, so that a service that honors keys returns the items
- *   of the first run. Another manifest gets items of its own, and never prunes those of this one. The directory is no
+ *   of the first run. Another manifest gets its own items, and never prunes those of this one. The directory is no
  *   part of the name, since a checkout may be anywhere.
  * - Other fields have another key, since a service refuses a key with two bodies: a refused item can be fixed and sent.
  * - An item that was deleted must be created again, where the service would replay its old response: so its id is part

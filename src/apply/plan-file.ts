@@ -65,7 +65,7 @@ export function* printPlan(plan: PlanFile): Generator<string> {
   yield steps.length === 0 ? ']}\n' : '\n]}\n';
 }
 
-/** Prints values with commas between them, each on a line of its own. */
+/** Prints values with commas between them, each on a separate line. */
 export function* printLines<T>(values: Iterable<T>, print: (value: T) => string): Generator<string> {
   let divider = '\n';
   for (const value of values) {

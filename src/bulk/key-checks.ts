@@ -15,7 +15,7 @@ import { runOrigin } from './record.ts';
 export interface RowKeys {
   /** To read in the place of the file: read over every shard, it fails at the first row whose key is not right. */
   readonly file: RowsFile;
-  /** Derives the key of a row; undefined for random keys, and for rows with keys of their own. */
+  /** Derives the key of a row; undefined for random keys, and for rows with their own keys. */
   readonly keyOf: ((row: KeyedRow) => string) | undefined;
   /** Whether the rows read so far have their keys in the column of `--key-field`. */
   isOwn(): boolean;

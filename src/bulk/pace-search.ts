@@ -126,7 +126,7 @@ export class RateSearch {
     return this.#throttles / this.#stepResponses;
   }
 
-  /** Records a throttle that is no reason to pause; returns whether a check has shown that throttles are strays. */
+  /** Records a throttle that is not a reason to pause; returns whether a check has shown that throttles are strays. */
   strayed(stamp: number): boolean {
     if (stamp < this.#setMs || Number.isNaN(this.#firstMs)) return false;
     this.#stepResponses += 1;

@@ -127,7 +127,7 @@ class ThrottlePause {
     this.#random = random;
   }
 
-  /** Whether a request started before the last pause, so that its throttle is no news. */
+  /** Whether a request started before the last pause, so that its throttle is not news. */
   hadStarted(stamp: number): boolean {
     return stamp <= this.#beganMs;
   }

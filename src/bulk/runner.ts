@@ -301,7 +301,7 @@ export class Run<R extends NumberedRow, T> {
   #updatePace(stamp: number, step: AttemptResult<T>, nowMs: number): void {
     const { pace } = this.#options;
     if (step.service !== 'throttled') {
-      // A request may have been aborted by the stop, which is no outage.
+      // A request may have been aborted by the stop, which is not an outage.
       const lost = this.#stop === undefined ? 'no-response' : 'aborted';
       pace.ended(stamp, step.service === 'unreachable' ? lost : 'accepted', nowMs, undefined, step.budget);
       return;

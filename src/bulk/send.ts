@@ -93,7 +93,7 @@ function addKnown(ended: EndedRun, results: KnownResults<unknown>['results'] = [
   return { ...ended, totals: add(totals), settled: all };
 }
 
-/** As `findRunFailure`, but unread rows of a closed stdout are no failure. */
+/** As `findRunFailure`, but unread rows of a closed stdout are not a failure. */
 function endingOf<R extends PlannedRow>(
   plan: RunPlan<R>,
   { totals, stoppedBy }: Pick<EndedRun, 'totals' | 'stoppedBy'>,

@@ -99,7 +99,7 @@ export async function showMapping(form: FieldEncoder, { names }: EncodeOptions, 
 /**
  * The keys in columns of the service.
  *
- * @throws {Failure} usage, if it has keys of its own
+ * @throws {Failure} usage, if it has its own keys
  */
 export async function keyColumnsOf({ service }: Pick<Session, 'service'>): Promise<KeyColumns> {
   const { keyColumns } = await service.load();

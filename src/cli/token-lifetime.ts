@@ -54,7 +54,7 @@ export class RenewingTransport implements Transport {
 
   /**
    * @param open opens a transport with another token
-   * @param host its signal ends the wait for a token; requests have one of their own, which may abort later
+   * @param host its signal ends the wait for a token; requests have their own, which may abort later
    */
   constructor(
     first: Transport,

@@ -154,7 +154,7 @@ function openPrivate(directory: string | undefined): ReturnType<typeof openTempo
     const path = join(directory, `spool-${randomUUID()}`);
     return { descriptor: openSync(path, 'wx+', 0o600), directory, remove: () => unlinkSync(path) };
   } catch {
-    // A read-only home is no error, since a run with --journal needs nothing else there.
+    // A read-only home is not an error, since a run with --journal needs nothing else there.
     return tryBytes(tmpdir(), openTemporary);
   }
 }

@@ -1,7 +1,7 @@
 /** Colors of JSON and YAML on a terminal, as gh and jq have them; to be loaded for color alone. */
 import type { Style } from './view.ts';
 
-/** A longer text stays plain: nobody reads it on a terminal, and a string of many millions overflows the pattern. */
+/** A longer text stays plain: it is not read on a terminal, and a string of many millions overflows the pattern. */
 const lengthMax = 1_000_000;
 
 /** Colors whole tokens of JSON: names, strings, booleans and null. */
@@ -23,7 +23,7 @@ function colorWord(word: string, style: Style): string {
   return /^[-+]?[\d.]/.test(word) ? word : style.green(word);
 }
 
-/** Tokens of the lexer that are no text; the one of a scalar is before a plain or block one (yaml, CST). */
+/** Tokens of the lexer that are not text; the one of a scalar is before a plain or block one (yaml, CST). */
 const scalarMarker = '\u001f';
 const markers: ReadonlySet<string> = new Set(['\u0002', '\u0018', scalarMarker]);
 

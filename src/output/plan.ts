@@ -112,7 +112,7 @@ function headLines(
 ): string[] {
   const width = widthOf(screen);
   const { sign, key, id, idWord = 'id', reason, paint, isSentence = false } = head;
-  // Each cut to a line of its own, with room for a comma.
+  // Each cut to one line, with room for a comma.
   const called = `${sign} key ${truncateMiddle(jsonText(key), width - indent - `${sign} key ,`.length)}`;
   const idMark = reason === undefined || isSentence ? undefined : ',';
   const parts: Part[] = [{ text: called, paint, mark: id === undefined && reason === undefined ? undefined : ',' }];

@@ -160,7 +160,7 @@ function curlLayout<T>({ curl }: View<T>): Layout<T> {
   });
 }
 
-/** The failure of `--output markdown` for anything but a plan, which has a page of its own. */
+/** The failure of `--output markdown` for anything but a plan, which has its own page. */
 export function notAPlan(): Failure {
   return new Failure('usage', 'only a plan can be printed as markdown', {
     hint: 'use listctl plan, or pass another --output',

@@ -414,7 +414,7 @@ function undoneTexts(totals: RunTotals, { style }: Screen): readonly string[] {
 }
 
 function speedOf({ ms, sent, retries, throttledMs, outageMs = 0 }: RunTotals, noun: string): string[] {
-  // A row that is sent again is no further row.
+  // A row that is sent again is not another row.
   const rowsSent = sent - retries;
   const sendingMs = ms - throttledMs - outageMs;
   return [

@@ -93,7 +93,7 @@ async function openBytes(file: string, options: InputOptions): Promise<Input> {
   return spooled(file, handle.createReadStream(), { isRegular, isDevice }, options);
 }
 
-/** Opens ids that were typed as an input of its own, one on each line. */
+/** Opens ids that were typed as a separate input, one per line. */
 export function openIds(ids: readonly string[], options: InputOptions): Promise<Input> {
   const stream = Readable.from([Buffer.from(`${ids.join('\n')}\n`)]);
   return spooled('the typed ids', stream, { isRegular: false, isDevice: false }, options);

@@ -342,7 +342,7 @@ const idLine = /^(\d+|[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12})\r?$/i;
 /** Detects the format of a stream, which has no extension, by its first characters. */
 async function sniff(input: Input, options: RowsOptions): Promise<RowFormat> {
   if (!input.isSpooled) throw unknownFormat(input, 'its name');
-  // A line of digits may go on as one of CSV.
+  // A line of digits may continue as one of CSV.
   const head = await headOf(textOf(input, options), (text) => /^[^\da-f]|\n/i.test(text.trimStart()));
   const start = head.trimStart();
   if (start === '' || start.startsWith('{')) return 'jsonl';

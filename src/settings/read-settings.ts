@@ -35,7 +35,7 @@ export function readStoredFile(file: string, owner: { readonly uid: number | und
       content: parseContent(text, file),
       isLoose: isOpenTo(0o077),
       isWritableByOthers: isOpenTo(0o022),
-      // Not counting its group: with a umask of 002, users have groups of their own.
+      // Not counting its group: with a umask of 002, users have their own groups.
       isWritableByAll: isOpenTo(0o002),
     };
   } catch (error) {

@@ -91,7 +91,7 @@ function invalid(what: string, reason: string, hint?: string): Failure {
   return new Failure('usage', `invalid ${what}: ${reason}`, { hint });
 }
 
-/** Fields that are no columns, and properties of an item, which come in JSON whatever is selected (resource listItem). */
+/** Fields that are not columns, and properties of an item, which come in JSON whatever is selected (resource listItem). */
 const otherNames: ReadonlySet<string> = new Set([
   ...['FileRef', 'FileLeafRef', 'FileDirRef', 'FSObjType', 'UniqueId', 'GUID', 'DocIcon', 'FileSizeDisplay'],
   ...['createdBy', 'createdDateTime', 'lastModifiedBy', 'lastModifiedDateTime', 'webUrl', 'eTag', 'contentType'],
@@ -99,9 +99,9 @@ const otherNames: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Checks a selection. A list without columns of its own, as one of `serve` without a schema, has any fields.
+ * Checks a selection. A list without its own columns, such as one of `serve` without a schema, has any fields.
  *
- * @throws {Failure} usage, for a name that is no column, or more lookups than Graph returns
+ * @throws {Failure} usage, for a name that is not a column, or more lookups than Graph returns
  */
 export function checkSelect(select: readonly string[], columns: readonly Column[]): void {
   if (columns.some(({ isWritable }) => isWritable)) {
