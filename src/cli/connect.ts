@@ -300,7 +300,7 @@ function withTokenHint(transport: Transport, token: Token, { clock }: Host): Tra
     send: async (...args) => {
       const attempt = await transport.send(...args);
       if (attempt.response?.status === 401) {
-        tokenHint = (await import('./token-lifetime.ts')).rejectedTokenHint(token, clock.now());
+        tokenHint = (await import('./token-lifetime.ts')).rejectedTokenHint(token, clock.now(), transport.address);
       }
       return attempt;
     },

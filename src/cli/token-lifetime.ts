@@ -5,8 +5,8 @@ import { type Attempt, isSuccess, type Transport } from '../api/transport.ts';
 import { Failure } from '../core/errors.ts';
 import { attempt } from '../core/files.ts';
 import type { Host } from '../core/host.ts';
-import { isObject, NumberToken, parseJson } from '../core/json.ts';
-import { countOf } from '../core/text.ts';
+import { isObject, type JsonValue, NumberToken, parseJson } from '../core/json.ts';
+import { countOf, oneLine } from '../core/text.ts';
 import { addressSetting, findValue } from '../settings/setting.ts';
 import type { Sources } from '../settings/sources.ts';
 import { findToken, type Token } from '../settings/token.ts';
@@ -170,13 +170,17 @@ function renewalTime(token: string, nowMs: number): number {
   return lifeMs <= 0 ? Number.POSITIVE_INFINITY : expiresAtMs - Math.min(earlyMs, lifeMs / 10);
 }
 
-/** The `exp` of a JWT (RFC 7519, section 4.1.4) in milliseconds since the Unix epoch. Not verified. */
-function parseTokenExpiry(token: string): number | undefined {
+/** A claim of a JWT (RFC 7519). Not verified; undefined if the token is not a JWT, or has no such claim. */
+function parseClaim(token: string, name: 'exp' | 'aud'): JsonValue | undefined {
   const [, payload, signature, ...more] = token.split('.');
   if (payload === undefined || signature === undefined || more.length > 0 || token.length > 65_536) return undefined;
-  // Undefined if it is no JWT.
   const claims = attempt(() => parseJson(Buffer.from(payload, 'base64url').toString()));
-  const exp = isObject(claims) && Object.hasOwn(claims, 'exp') ? claims['exp'] : undefined;
+  return isObject(claims) && Object.hasOwn(claims, name) ? claims[name] : undefined;
+}
+
+/** The `exp` of a JWT (RFC 7519, section 4.1.4) in milliseconds since the Unix epoch. */
+function parseTokenExpiry(token: string): number | undefined {
+  const exp = parseClaim(token, 'exp');
   const seconds = exp instanceof NumberToken ? Number(exp.digits) : exp;
   if (typeof seconds !== 'number') return undefined;
   const ms = seconds * 1000;
@@ -208,11 +212,23 @@ function formatDuration(ms: number): string {
   return hours < 48 ? countOf(hours, 'hour') : countOf(Math.floor(hours / 24), 'day');
 }
 
-/** Says of a rejected token when it expired, if that is known, and how to replace it. */
-export function rejectedTokenHint({ value, source, remedy }: Token, nowMs: number): string {
+/** The origin of the service that a token is for (RFC 7519, section 4.1.3), if that is another one than `address`. */
+function otherAudience(token: string, address: string): string | undefined {
+  const audience = parseClaim(token, 'aud');
+  const own = attempt(() => new URL(address).origin);
+  // Microsoft also has the application id of the service here.
+  const its =
+    typeof audience === 'string' && /^https?:/.test(audience) ? attempt(() => new URL(audience).origin) : undefined;
+  return own === undefined || its === own ? undefined : its;
+}
+
+/** Says of a rejected token when it expired or for which other service it is, if that is known, and how to replace it. */
+export function rejectedTokenHint({ value, source, remedy }: Token, nowMs: number, address: string): string {
   const expiry = readExpiry(value, nowMs);
+  const audience = otherAudience(value, address);
   const expired = expiry?.isPast ? `the token expired at ${expiry.text}\n` : '';
-  return expired + (remedy ?? `check the token; it comes from ${source}`);
+  const elsewhere = audience === undefined ? '' : `the token is for ${oneLine(audience, 200)}, not for this service\n`;
+  return (expired || elsewhere) + (remedy ?? `check the token; it comes from ${source}`);
 }
 
 /** Warns before a bulk run whose token has expired. It runs no token command and reads no pipe: both work only once. */

@@ -39,6 +39,8 @@ export function checkToken(text: string, source: string): Token {
 /** The problem with an invalid token, without its text: `has spaces, …`. */
 export function problemWithToken(value: string): string | undefined {
   if (value === '') return 'is empty';
+  // As JSON, which `m365 util accesstoken get` prints by default.
+  if (/^(["']).*\1$/.test(value)) return 'is in quotes';
   if (!/^[\x21-\x7e]+$/.test(value)) return 'has spaces, control characters or non-ASCII characters';
   return value.length < shortestToken ? `is shorter than ${shortestToken} characters` : undefined;
 }

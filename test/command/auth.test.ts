@@ -273,6 +273,33 @@ describe('a token that the service rejects', () => {
   });
 });
 
+describe('a token for another service', () => {
+  const jwt = (aud: unknown) => `e30.${Buffer.from(JSON.stringify({ aud })).toString('base64url')}.c2lnbmF0dXJl`;
+
+  test.each([
+    {
+      aud: 'https://management.azure.com/',
+      says: 'the token is for https://management.azure.com, not for this service',
+    },
+    { aud: '00000003-0000-0000-c000-000000000000', says: undefined },
+    { aud: 'own', says: undefined },
+    { aud: ['https://management.azure.com'], says: undefined },
+    { aud: 'https://a\u001b[31m.example', says: undefined },
+  ])('is said to be one if it is refused: $aud', async ({ aud, says }) => {
+    await using service = await scriptedService({ status: 401, body: { error: 'no' } });
+    const env = { ...environmentFor(service), LISTCTL_TOKEN: jwt(aud === 'own' ? service.url : aud) };
+
+    const { exitCode, stderr } = await run(['items', 'get', '1'], { env });
+
+    expect(exitCode).toBe(3);
+    expect(stderr.split('\n').slice(1)).toEqual([
+      ...(says === undefined ? [] : [`  ${says}`]),
+      '  set LISTCTL_TOKEN to a valid token',
+      '',
+    ]);
+  });
+});
+
 describe('auth status and auth token', () => {
   const kept = { current: 'prod', profiles: { prod: { baseUrl: url } }, tokens: { prod: { origin, token } } };
 
@@ -319,6 +346,7 @@ describe('auth status and auth token', () => {
     { content: undefined, exit: 2, says: 'no such file or directory' },
     { content: '', exit: 2, says: 'is empty' },
     { content: 'a canary', exit: 2, says: 'has spaces' },
+    { content: '"canary-in-quotes"', exit: 2, says: 'is in quotes' },
     { content: 'canary7', exit: 2, says: 'is shorter than 8 characters' },
     { content: 'canary\n\n', exit: 2, says: 'has spaces' },
   ])('a file with $content is refused: $says', async ({ content, exit, says }) => {

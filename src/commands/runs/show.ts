@@ -191,7 +191,10 @@ export const showCommand: CommandSpec = {
         'listctl runs show ci/tasks.journal -o json',
         'listctl runs show last --rows -o csv > rows.csv',
       ],
-      exitCodes: { 2: 'invalid usage, no such run, or its rows are no longer stored', 9: 'some recorded ids are not valid' },
+      exitCodes: {
+        2: 'invalid usage, no such run, or its rows are no longer stored',
+        9: 'some recorded ids are not valid',
+      },
     });
   },
 };
