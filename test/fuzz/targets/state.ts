@@ -54,7 +54,7 @@ const planTarget: FuzzTarget = {
         );
         return `${Math.min(9, plan.steps.length)} steps`;
       } catch (error) {
-        return failureWords(error, ['local-file']);
+        return failureWords(error, ['local-file', 'usage']);
       }
     },
   }),
