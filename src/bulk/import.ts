@@ -96,7 +96,8 @@ async function checkInput(
   const checkFirst = async () => checkAlone(await openRows(input, plain), options.skipInvalid, outputs.report, session);
   const list = await resolveAfter(checkFirst, session);
   outputs.summary.resolved(list.ids);
-  const keyField = options.keyField && (await openKeyField(options.keyField, list.ids, session));
+  const named = options.keyField;
+  const keyField = named === undefined ? undefined : await openKeyField(named, list.ids, session);
   const form = await openFileEncoder(action, options, list.ids, session);
   const common = form === undefined ? typed.fields : await toSentFields(typed, form, false);
   const file = await openRows(input, { ...plain, common, form });
@@ -107,7 +108,7 @@ async function checkInput(
   const repeated = await ids.find();
   if (repeated !== undefined) await session.messages.say(`listctl: ${repeatedNotice(repeated, action)}`);
   const checked = { file, check: { ...check, sample: sample.rows() }, common: typed.fields, options };
-  const runInput = toRunInput({ ...checked, list: list.ids, keyField: keyField || undefined }, session);
+  const runInput = toRunInput({ ...checked, list: list.ids, keyField }, session);
   const read = { file, check, input: runInput, reading: readingOf(file), repeated };
   return { run: { command, options, list, outputs, ...read, keyOf: keys.keyOf, hasOwnKeys: keys.isOwn() }, form };
 }

@@ -102,6 +102,14 @@ test('a key that differs in case alone is another key, but no proof that nothing
   expect({ exitCode, stderr }).toEqual({ exitCode: 8, stderr: expect.stringContaining('have Unique "k": 1') });
 });
 
+test('an empty --key-field is not a run without keys', async () => {
+  await using graph = await faultyGraph(columns);
+  const cwd = graph.env['LISTCTL_STATE_DIR'] ?? '';
+  writeFileSync(join(cwd, 'rows.csv'), 'Title\nmine\n');
+  const { exitCode, stderr } = await listctl(graph, 'items create --key-field= --from rows.csv', { cwd });
+  expect([exitCode, stderr, (await graph.items()).size]).toEqual([2, expect.stringContaining('--key-field ""'), 0]);
+});
+
 test('an item that others created with the key is not the result', async () => {
   for (const column of ['Unique', 'Indexed']) {
     await using graph = await faultyGraph(columns);
