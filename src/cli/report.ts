@@ -57,7 +57,7 @@ export async function reportFailure(failure: Failure, context: Context, exit?: n
   const shown = isUnsent ? new Failure(kind, message, { ...details, outcome: 'not-sent' }) : failure;
   if (isJsonWanted(context)) return host.stderr.write(failureJson(shown, exit));
   const { style } = await screenOf(host.stderr, errors.color, host);
-  const text = failureText(failure, style) + (isUnsent ? '  nothing was sent\n' : '');
+  const text = failureText(failure, style, isUnsent ? '  nothing was sent\n' : '');
   await host.stderr.write(await wrapped(text, host.stderr));
 }
 

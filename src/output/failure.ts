@@ -9,17 +9,17 @@ import type { Screen, Style } from './view.ts';
 const limits = { text: 1000, hint: 600, requestId: 100 } as const;
 
 /**
- * The failure for a person: a line with the message and the request id, and at most two lines of hints. It has at most
- * 1,000 bytes, for which the message is truncated, and no control characters except the style.
+ * The failure for a person: a line with the message and the request id, at most two lines of hints, and `last`. It has at
+ * most 1,000 bytes, for which the message is truncated, and no control characters except the style.
  */
-export function failureText(failure: Failure, style: Style): string {
+export function failureText(failure: Failure, style: Style, last = ''): string {
   const { hint, requestId } = failure.details;
   const prefix = `${style.red('listctl:')} `;
   const request = requestId === undefined ? '' : ` (request ${cutToBytes(printable(requestId), limits.requestId)})`;
   const hintLines = (hint === undefined || hint === '' ? [] : hint.split('\n')).slice(0, 2);
   const hints = hintLines.map((line) => `  ${cutToBytes(printable(line), limits.hint / hintLines.length)}\n`).join('');
-  const room = limits.text - Buffer.byteLength(`${prefix}${request}\n${hints}`);
-  return `${prefix}${cutToBytes(printable(failure.message), room)}${request}\n${hints}`;
+  const room = limits.text - Buffer.byteLength(`${prefix}${request}\n${hints}${last}`);
+  return `${prefix}${cutToBytes(printable(failure.message), room)}${request}\n${hints}${last}`;
 }
 
 /** A line of JSON for a script: `{"error": …}`, `{"notice": …}`. */

@@ -270,8 +270,9 @@ Columns: --columns id,Title sets the columns of csv, tsv and tables; --wide does
 not cut tables to the width of the terminal. --csv-safe escapes cells that
 spreadsheets would run as formulas.
 
-Errors: one line on stderr, and up to two lines with hints. With json or jsonl,
-one JSON line: {"error":{"kind":"not-found","exit":4,…}}.
+Errors: one line on stderr, up to two lines with hints, and "nothing was sent"
+if a command that writes sent no write. With json or jsonl, one JSON line:
+  {"error":{"kind":"not-found","exit":4,…}}.
 
 On a terminal, control characters and bidirectional overrides in values are
 shown as escapes; csv and tsv in files and pipes are exact.
