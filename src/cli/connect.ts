@@ -258,7 +258,7 @@ export async function connect(
   };
   const opened = await open(token);
   if (token.renew === undefined) return opened;
-  const { RenewingTransport } = await import('./token-lifetime.ts');
+  const { RenewingTransport } = await import('../api/renewing-transport.ts');
   return new RenewingTransport(opened, token, open, host);
 }
 

@@ -1,7 +1,7 @@
 /** Runs that last longer than their token, on a clock that is moved by hand. */
 import { expect, test } from 'vitest';
+import { RenewingTransport } from '../../../src/api/renewing-transport.ts';
 import type { Attempt, Transport } from '../../../src/api/transport.ts';
-import { RenewingTransport } from '../../../src/cli/token-lifetime.ts';
 import type { Token } from '../../../src/settings/token.ts';
 
 const request = { method: 'POST', path: '/x', headers: {} } as const;
