@@ -9,7 +9,7 @@ import type { JsonObject } from '../core/json.ts';
 import type { Check } from '../rows/check.ts';
 import type { RowsFile } from '../rows/read.ts';
 import { openRejects } from '../rows/rejects.ts';
-import type { BadRow, Row, RowAction } from '../rows/types.ts';
+import { type BadRow, pastTense, type Row, type RowAction } from '../rows/types.ts';
 import type { ResolvedList } from '../services/service.ts';
 import type { EarlierFile } from './earlier-values.ts';
 import { type BulkOptions, withHalfRate } from './flags.ts';
@@ -39,8 +39,6 @@ export interface ImportCommand {
   readonly isDryRun?: boolean | undefined;
   readonly needsConfirmation?: boolean | undefined;
 }
-
-export const pastTense = { create: 'created', get: 'read', update: 'updated', delete: 'deleted' } as const;
 
 /** A file whose rows were checked. */
 export interface FileRun {

@@ -59,10 +59,14 @@ export async function watchKeys(
 }
 
 function sameItem(earlier: KeyedRow, row: KeyedRow): Failure {
-  const places = `rows ${earlier.number} and ${row.number} (lines ${earlier.line} and ${row.line})`;
-  return new Failure('usage', `${places} have the same id: --keep-before requires unique ids`, {
+  return new Failure('usage', `${bothRows(earlier, row)} have the same id: --keep-before requires unique ids`, {
     hint: 'merge the rows, or leave out --keep-before',
   });
+}
+
+/** Names two rows in a message, with their lines. */
+export function bothRows(earlier: Pick<Row, 'number' | 'line'>, row: Pick<Row, 'number' | 'line'>): string {
+  return `rows ${earlier.number} and ${row.number} (lines ${earlier.line} and ${row.line})`;
 }
 
 /** The parts of a row that its key depends on. */
@@ -177,8 +181,7 @@ async function takeEach(rows: readonly (Row | BadRow)[], take: (row: Row) => Pro
 
 function sameKey(earlier: KeyedRow, row: KeyedRow, source: Exclude<KeySource, { kind: 'row' }>): Failure {
   const what = source.kind === 'content' ? 'content' : `value in column "${source.name}"`;
-  const places = `rows ${earlier.number} and ${row.number} (lines ${earlier.line} and ${row.line})`;
-  return new Failure('usage', `${places} have the same ${what} and would get the same key`, {
+  return new Failure('usage', `${bothRows(earlier, row)} have the same ${what} and would get the same key`, {
     hint: `make the rows different, or pass ${flag} row\na service that honors keys would create one item for both`,
   });
 }
@@ -229,8 +232,7 @@ function ownKeys(
     return String(key).toLowerCase();
   };
   const failure = (earlier: KeyedRow, row: KeyedRow) => {
-    const places = `rows ${earlier.number} and ${row.number} (lines ${earlier.line} and ${row.line})`;
-    return new Failure('usage', `${places} have the same key in "${field}"`, {
+    return new Failure('usage', `${bothRows(earlier, row)} have the same key in "${field}"`, {
       hint: 'upper and lower case count as the same; make the keys different',
     });
   };

@@ -270,7 +270,7 @@ function adviceFor(
  * Works with the record of a run under its lock: that of a new run, of the earlier one of its input, or of the run that
  * `--resume` names.
  *
- * @throws {Failure} usage, if that is the run of another list or input, or there is none to resume; locked; local-file
+ * @throws {Failure} usage, if that is the run of another list or input, or no run can be resumed; locked; local-file
  */
 export async function withRecord(
   input: RunInput,

@@ -5,9 +5,9 @@
 import { Failure } from '../core/errors.ts';
 import { countOf } from '../core/text.ts';
 import type { RowsFile } from '../rows/read.ts';
-import type { BadRow, Row, RowAction } from '../rows/types.ts';
+import { type BadRow, pastTense, type Row, type RowAction } from '../rows/types.ts';
 import type { Replay } from './journal-read.ts';
-import { onEveryRow } from './key-checks.ts';
+import { bothRows, onEveryRow } from './key-checks.ts';
 import { IdSet } from './keys.ts';
 
 /** The rows of a file whose id an earlier row has. */
@@ -61,8 +61,7 @@ async function findRepeated(file: RowsFile, candidates: ReadonlySet<string>): Pr
 function refuseOtherShard(file: RowsFile, earlier: Row, row: Row): void {
   const { shard } = file.options;
   if (shard === undefined || (row.number - earlier.number) % shard.count === 0) return;
-  const places = `rows ${earlier.number} and ${row.number} (lines ${earlier.line} and ${row.line})`;
-  throw new Failure('usage', `${places} have the same id but are in different shards`, {
+  throw new Failure('usage', `${bothRows(earlier, row)} have the same id but are in different shards`, {
     hint: 'the order of their updates would be by chance: merge the rows, or leave out --shard',
   });
 }
@@ -77,12 +76,10 @@ function isGood(row: Row | BadRow): row is Row {
   return row.problem === undefined;
 }
 
-const once = { create: 'created', get: 'read', update: 'updated', delete: 'deleted' } as const;
-
 export function repeatedNotice({ rows }: RepeatedIds, action: RowAction): string {
   const repeat = `${countOf(rows.size, 'row')} ${rows.size === 1 ? 'has' : 'have'} the id of an earlier row`;
   if (action === 'update') return `${repeat}: rows of one id are sent one after the other, in the order of the file`;
-  return `${repeat}: each item is ${once[action]} once`;
+  return `${repeat}: each item is ${pastTense[action]} once`;
 }
 
 /**

@@ -7,6 +7,8 @@ import { quoted } from '../core/text.ts';
 
 export type RowAction = 'create' | 'update' | 'delete' | 'get';
 
+export const pastTense = { create: 'created', get: 'read', update: 'updated', delete: 'deleted' } as const;
+
 /** A row as it is in the file; a rejects file is written from it. */
 export type RowSource =
   /** `quotedEmpty` are the cells, from 0, that are empty quotes: an empty string, and no missing value. */
